@@ -4,57 +4,6 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RemediationPhase is where a rollout stands, told to people. It is never what a client
-// must read: read the conditions. Later versions may have more phases.
-// +kubebuilder:validation:MaxLength=64
-type RemediationPhase string
-
-const (
-	// PhasePlanned means that the plan stands and nothing was tried.
-	PhasePlanned RemediationPhase = "Planned"
-	// PhaseAwaitingApproval means that a person must approve the plan (mode Manual).
-	PhaseAwaitingApproval RemediationPhase = "AwaitingApproval"
-	// PhasePreviewing means that the fixes are tried as server-side dry runs (mode DryRun).
-	PhasePreviewing RemediationPhase = "Previewing"
-	// PhaseApplying means that targets of the wave are being written.
-	PhaseApplying RemediationPhase = "Applying"
-	// PhaseVerifying means that the wave's targets are being checked for policy and health.
-	PhaseVerifying RemediationPhase = "Verifying"
-	// PhaseSoaking means that the wave is verified and must stay so for the soak time.
-	PhaseSoaking RemediationPhase = "Soaking"
-	// PhaseHeld means that no new write may begin; the reason says what is awaited.
-	PhaseHeld RemediationPhase = "Held"
-	// PhaseRollingBack means that the failing wave's writes are being undone, or
-	// those of the whole plan when a person asks for it (spec.desiredState: Undone).
-	PhaseRollingBack RemediationPhase = "RollingBack"
-	// PhasePreviewed means that a dry run ended. Nothing was written. Final.
-	PhasePreviewed RemediationPhase = "Previewed"
-	// PhaseSucceeded means that every wave was verified. Final.
-	PhaseSucceeded RemediationPhase = "Succeeded"
-	// PhaseRolledBack means that the failing wave was undone exactly. Final.
-	PhaseRolledBack RemediationPhase = "RolledBack"
-	// PhaseRollbackIncomplete means that some write couldn't be undone, because
-	// somebody else has changed the same field since. Final; needs a person.
-	PhaseRollbackIncomplete RemediationPhase = "RollbackIncomplete"
-	// PhaseSuperseded means that the policy changed, and this plan stopped. Final.
-	PhaseSuperseded RemediationPhase = "Superseded"
-	// PhaseAborted means that the plan stopped before it proved anything. Final.
-	PhaseAborted RemediationPhase = "Aborted"
-)
-
-// Final says whether a phase is final: nothing follows it but an undo that a
-// person asks for.
-func (p RemediationPhase) Final() bool {
-	switch p {
-	case PhasePreviewed, PhaseSucceeded, PhaseRolledBack, PhaseRollbackIncomplete, PhaseSuperseded, PhaseAborted:
-		return true
-	case PhasePlanned, PhaseAwaitingApproval, PhasePreviewing, PhaseApplying, PhaseVerifying, PhaseSoaking, PhaseHeld,
-		PhaseRollingBack:
-		return false
-	}
-	return false
-}
-
 // Remediation is one immutable plan of a policy's fixes; its status is the rollout.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=rem,categories=evenkeel

@@ -90,7 +90,7 @@ const (
 	ReasonFixInvalid = "FixInvalid"
 	// ReasonFixTooLarge: the record of the fix exceeds its size limit.
 	ReasonFixTooLarge = "FixTooLarge"
-	// ReasonActionNotAllowed: the fix uses a verb that the strategy doesn't allow.
+	// ReasonActionNotAllowed: the fix has an action that the strategy doesn't allow.
 	ReasonActionNotAllowed = "ActionNotAllowed"
 	// ReasonNotAllowed: the manager's flags don't let fixes write the namespace, the
 	// kind or the field.
@@ -107,6 +107,8 @@ const (
 	// ReasonNotServed: the API server doesn't serve the object's kind, or its version,
 	// now: nothing is known of the object.
 	ReasonNotServed = "NotServed"
+	// ReasonRetrying: a write failed, or must be computed anew, and is tried again later.
+	ReasonRetrying = "Retrying"
 	// ReasonMissingPermission: the controller lacks a permission that this target's fix needs.
 	ReasonMissingPermission = "MissingPermission"
 	// ReasonNoUndo: what was done to the object can't be undone.

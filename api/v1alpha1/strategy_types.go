@@ -24,7 +24,7 @@ const (
 	RemediationAutomatic RemediationMode = "Automatic"
 )
 
-// ActionType is a verb that remediation may use.
+// ActionType is what remediation may do.
 // +kubebuilder:validation:Enum=Patch;Create;Delete;Evict;Restart;Scale
 type ActionType string
 

@@ -197,10 +197,7 @@ func (v view) key() string {
 // line is the view where nothing redraws.
 func (v view) line() string {
 	s := v.r.plan.Status
-	phase := s.Phase
-	if phase == "" {
-		phase = v1alpha1.PhasePlanned
-	}
+	phase := v.r.plan.Phase()
 	line := fmt.Sprintf("%6s  %-12s %-8s %s; %s; breaker %s", screen.Elapsed(v.elapsed), phase,
 		waveName(int(s.Wave)), v.counts(), v.violating(), v.breaker(v.r.breaker))
 	if phase.Final() {

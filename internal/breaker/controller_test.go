@@ -18,7 +18,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
-	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -69,7 +68,7 @@ func TestTheKillSwitchIsToldOnce(t *testing.T) {
 	for _, step := range []struct {
 		forced v1alpha1.BreakerMode
 		tells  string
-	}{{v1alpha1.BreakerForcedOpen, escalate.ReasonKillSwitchOn}, {"", escalate.ReasonKillSwitchOff}} {
+	}{{v1alpha1.BreakerForcedOpen, v1alpha1.EventKillSwitchOn}, {"", v1alpha1.EventKillSwitchOff}} {
 		cb := c.Read("global")
 		cb.Spec.Mode = step.forced
 		c.Must(c.Kept.WriteSpec(cb))
@@ -134,7 +133,7 @@ func TestAPolicysBreakerOutlivesItWhileItIsNotClosed(t *testing.T) {
 	}
 	c.After(8 * 24 * time.Hour)
 	if got := c.Reconciled("policy-gone"); got == nil || got.Status.State != v1alpha1.BreakerClosed ||
-		got.Status.Reason != circuit.ReasonForgotten {
+		got.Status.Reason != v1alpha1.ReasonForgotten {
 		t.Fatalf("after a week it isn't closed, without which nobody can delete it: %+v", got)
 	}
 	if got := c.Reconciled("policy-gone"); got != nil {
@@ -147,14 +146,14 @@ func TestThreeOpenPolicyBreakersOpenTheGlobalOneWithoutAPlan(t *testing.T) {
 	for i := range 3 {
 		cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("policy-p%d", i)},
 			Spec: v1alpha1.RemediationBreakerSpec{Scope: breaker.PolicyScope(fmt.Sprintf("p%d", i))}}
-		cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{},
+		cb.Status = circuit.Open(cb.Status, v1alpha1.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{},
 			breakertest.Noon)
 		objects = append(objects, cb)
 	}
 	c := breakertest.New(t, objects...)
 	c.Reconciled("policy-p0")
 	if st := c.Read("global").Status; st.State != v1alpha1.BreakerOpen ||
-		st.Reason != circuit.ReasonPolicyBreakersOpen {
+		st.Reason != v1alpha1.ReasonPolicyBreakersOpen {
 		t.Errorf("the global breaker is %s (%s)", st.State, st.Reason)
 	}
 	if c = breakertest.New(t, objects[:2]...); c.Reconciled("policy-p0") == nil || c.Read("global") != nil {

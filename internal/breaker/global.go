@@ -21,7 +21,7 @@ func (b *Set) tripGlobal(ctx context.Context, rem *v1alpha1.Remediation) error {
 	strategy, now := b.strategy(GlobalScope()), b.o.Clock.Now()
 	if open := b.openPolicies(list); circuit.TripGlobal(open) {
 		return b.update(ctx, GlobalScope(), rem, func(cb *v1alpha1.RemediationBreaker) {
-			cb.Status = circuit.Open(cb.Status, circuit.ReasonPolicyBreakersOpen,
+			cb.Status = circuit.Open(cb.Status, v1alpha1.ReasonPolicyBreakersOpen,
 				circuit.MessagePolicyBreakersOpen(len(open)), strategy, now)
 		})
 	}

@@ -54,7 +54,7 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 		c := breakertest.New(t)
 		for _, policy := range []string{"p0", "tags", "p2"} {
 			c.Change(breaker.PolicyScope(policy), func(cb *v1alpha1.RemediationBreaker) {
-				cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{},
+				cb.Status = circuit.Open(cb.Status, v1alpha1.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{},
 					c.Time.Now())
 			})
 		}

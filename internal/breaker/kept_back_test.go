@@ -20,7 +20,7 @@ import (
 func open(c *breakertest.Circuit, scope v1alpha1.BreakerScope, only string) {
 	c.Helper()
 	c.Change(scope, func(cb *v1alpha1.RemediationBreaker) {
-		cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{}, c.Time.Now())
+		cb.Status = circuit.Open(cb.Status, v1alpha1.ReasonStorm, "A storm.", v1alpha1.BreakerStrategy{}, c.Time.Now())
 		cb.Status.OnlyNamespace = only
 	})
 }

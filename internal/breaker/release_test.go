@@ -38,7 +38,7 @@ func TestGivingBackReachesEveryScope(t *testing.T) {
 		scope := map[string]v1alpha1.BreakerScope{v1alpha1.GlobalBreakerName: breaker.GlobalScope(),
 			"policy-tags": breaker.PolicyScope("tags"), "namespace-shop": breaker.NamespaceScope("shop")}[name]
 		c.Change(scope, func(cb *v1alpha1.RemediationBreaker) {
-			cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "many", v1alpha1.BreakerStrategy{}, c.Time.Now())
+			cb.Status = circuit.Open(cb.Status, v1alpha1.ReasonStorm, "many", v1alpha1.BreakerStrategy{}, c.Time.Now())
 		})
 	}
 	c.After(31 * time.Minute)

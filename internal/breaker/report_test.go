@@ -17,7 +17,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
-	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -72,43 +71,43 @@ func TestWhatIsToldOfABreaker(t *testing.T) {
 	}{
 		"it is new": {reason: "there is no change to tell of",
 			happens: func(c *breakertest.Circuit) { c.Admitted(c.Plan("a")) },
-			silent: []string{escalate.ReasonBreakerClosed, escalate.ReasonBreakerOpened,
-				escalate.ReasonDemotionEnded},
+			silent: []string{v1alpha1.EventBreakerClosed, v1alpha1.EventBreakerOpened,
+				v1alpha1.EventDemotionEnded},
 			counters: map[string]float64{}},
 		"it opens": {reason: "it was closed",
 			happens: func(c *breakertest.Circuit) { c.Admitted(c.Plan("a")); c.Opened("1") },
-			says:    []string{escalate.ReasonBreakerOpened}, silent: []string{escalate.ReasonBreakerClosed},
+			says:    []string{v1alpha1.EventBreakerOpened}, silent: []string{v1alpha1.EventBreakerClosed},
 			counters: map[string]float64{"evenkeel_breaker_transitions_total tags Policy Open": 1}},
 		"it cools down": {reason: "it isn't closed yet", happens: func(c *breakertest.Circuit) {
 			c.Opened("1")
 			c.After(time.Hour)
 			c.Reconciled("policy-tags")
-		}, silent: []string{escalate.ReasonBreakerClosed}},
+		}, silent: []string{v1alpha1.EventBreakerClosed}},
 		"it closes after probes": {reason: "nobody has reset it", happens: func(c *breakertest.Circuit) {
 			c.Opened("1")
 			c.After(time.Hour)
 			c.Reconciled("policy-tags")
 			succeed(c)
-		}, says: []string{escalate.ReasonBreakerClosed}, counters: map[string]float64{
+		}, says: []string{v1alpha1.EventBreakerClosed}, counters: map[string]float64{
 			"evenkeel_breaker_transitions_total tags Policy Closed":   1,
 			"evenkeel_breaker_transitions_total tags Policy HalfOpen": 1}},
 		"a person resets it": {reason: "that is said instead",
 			happens: func(c *breakertest.Circuit) { c.Opened("1"); reset(c) },
-			says:    []string{escalate.ReasonBreakerReset + " reset by"},
-			silent:  []string{escalate.ReasonBreakerClosed},
+			says:    []string{v1alpha1.EventBreakerReset + " reset by"},
+			silent:  []string{v1alpha1.EventBreakerClosed},
 			counters: map[string]float64{"evenkeel_breaker_transitions_total tags Policy Closed": 1,
 				"evenkeel_breaker_resets_total tags Policy": 1}},
 		"its policy is demoted": {reason: "three openings in a day", happens: demote,
-			says:   []string{escalate.ReasonPolicyDemoted},
-			silent: []string{escalate.ReasonDemotionEnded}},
+			says:   []string{v1alpha1.EventPolicyDemoted},
+			silent: []string{v1alpha1.EventDemotionEnded}},
 		"its policy's demotion ends": {reason: "its rule has changed", happens: func(c *breakertest.Circuit) {
 			demote(c)
 			c.Told()
 			c.Policy("another", func(*v1alpha1.RolloutStrategy) {})
 			c.Reconciled("policy-tags")
-		}, says: []string{escalate.ReasonDemotionEnded}, silent: []string{escalate.ReasonPolicyDemoted}},
+		}, says: []string{v1alpha1.EventDemotionEnded}, silent: []string{v1alpha1.EventPolicyDemoted}},
 		"a policy that is gone is demoted": {reason: "there is nobody to tell",
-			silent: []string{escalate.ReasonPolicyDemoted}, happens: func(c *breakertest.Circuit) {
+			silent: []string{v1alpha1.EventPolicyDemoted}, happens: func(c *breakertest.Circuit) {
 				for _, in := range []string{"a", "b", "c"} {
 					c.CanaryFails("gone", in)
 					c.After(3 * time.Hour)

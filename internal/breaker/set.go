@@ -118,14 +118,14 @@ func (b *Set) report(before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Reme
 	}
 	reset := is.LastHandledResetToken != was.LastHandledResetToken
 	if reset {
-		b.o.Events.Breaker(cb, rem, escalate.ReasonBreakerReset,
+		b.o.Events.Breaker(cb, rem, v1alpha1.EventBreakerReset,
 			fmt.Sprintf("reset by %s: %s", is.LastReset.By, is.LastReset.Reason))
 	}
 	switch {
 	case is.State == v1alpha1.BreakerOpen && (was.State != is.State || !is.OpenedAt.Equal(was.OpenedAt)):
-		b.o.Events.Breaker(cb, rem, escalate.ReasonBreakerOpened, is.Message)
+		b.o.Events.Breaker(cb, rem, v1alpha1.EventBreakerOpened, is.Message)
 	case is.State == v1alpha1.BreakerClosed && was.State != is.State && was.State != "" && !reset:
-		b.o.Events.Breaker(cb, rem, escalate.ReasonBreakerClosed, is.Message)
+		b.o.Events.Breaker(cb, rem, v1alpha1.EventBreakerClosed, is.Message)
 	}
 	b.reportDemotion(was.Demoted, is.Demoted, cb)
 }
@@ -134,11 +134,11 @@ func (b *Set) report(before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Reme
 func killSwitch(cb *v1alpha1.RemediationBreaker) (reason, note string) {
 	if cb.Status.Mode == v1alpha1.BreakerForcedOpen {
 		by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)
-		return escalate.ReasonKillSwitchOn,
+		return v1alpha1.EventKillSwitchOn,
 			fmt.Sprintf("a person holds the breaker open (%s): no new write begins in its scope; rollbacks go on", by)
 	}
 	by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionRelease, v1alpha1.ActionForceOpen)
-	return escalate.ReasonKillSwitchOff,
+	return v1alpha1.EventKillSwitchOff,
 		fmt.Sprintf("nobody holds the breaker open any more (%s); it is %s", by, cb.Status.State)
 }
 
@@ -147,9 +147,9 @@ func (b *Set) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha1.Rem
 	switch {
 	case policy == nil || (was == nil) == (is == nil):
 	case is != nil:
-		b.o.Events.Policy(policy, escalate.ReasonPolicyDemoted, is.Message)
+		b.o.Events.Policy(policy, v1alpha1.EventPolicyDemoted, is.Message)
 	default:
-		b.o.Events.Policy(policy, escalate.ReasonDemotionEnded,
+		b.o.Events.Policy(policy, v1alpha1.EventDemotionEnded,
 			"the policy's mode is in force again: its rule has changed, or a person has reset breaker "+cb.Name)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 func TestTheGateAsksForAnAnswerOfTheObjective(t *testing.T) {
@@ -117,7 +116,7 @@ func TestAStormIsKnownBeforeAnybodyPlans(t *testing.T) {
 	if _, err := c.Mode(c.Ctx, pol, v1alpha1.RemediationAutomatic); err != nil {
 		t.Fatal(err)
 	}
-	if st := c.Read("policy-tags").Status; st.Reason != circuit.ReasonStorm {
+	if st := c.Read("policy-tags").Status; st.Reason != v1alpha1.ReasonStorm {
 		t.Errorf("100 new violations: the breaker is %s (%s)", st.State, st.Reason)
 	}
 	if gate := c.Admitted(c.Plan("a")); !gate.Closed {

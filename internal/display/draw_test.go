@@ -205,7 +205,7 @@ func TestWell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rem := &v1alpha1.Remediation{
 				Status: v1alpha1.RemediationStatus{Phase: tc.phase, Counts: v1alpha1.TargetCounts{Failed: tc.failed}}}
-			if got := display.Well(rem); got != tc.want {
+			if got := rem.Status.Succeeded(); got != tc.want {
 				t.Errorf("%s: Well() = %v", tc.reason, got)
 			}
 		})

@@ -77,12 +77,7 @@ func (r Rollout) head(d *drawing) {
 		int64(settled)*100/int64(max(rem.Spec.Plan.Targets, 1)))
 }
 
-func (r Rollout) phase() v1alpha1.RemediationPhase {
-	if r.Remediation.Status.Phase == "" {
-		return v1alpha1.PhasePlanned
-	}
-	return r.Remediation.Status.Phase
-}
+func (r Rollout) phase() v1alpha1.RemediationPhase { return r.Remediation.Phase() }
 
 func (r Rollout) reason() string {
 	if r.Remediation.Status.Reason == "" {
@@ -109,45 +104,21 @@ func (r Rollout) next(d *drawing) {
 // at it: until it does, what is drawn is from before that.
 func (r Rollout) unseen() bool {
 	rem := r.Remediation
-	return !Settled(rem) && rem.Status.Phase != "" && rem.Status.ObservedGeneration < rem.Generation
+	return !rem.Rests() && rem.Status.Phase != "" && rem.Status.ObservedGeneration < rem.Generation
 }
 
 // toneOf is the tone of a phase.
 func toneOf(phase v1alpha1.RemediationPhase) tone {
-	switch phase {
-	case v1alpha1.PhaseSucceeded, v1alpha1.PhasePreviewed:
+	switch facts := phase.Facts(); {
+	case facts.Complete:
 		return good
-	case v1alpha1.PhaseRollingBack, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseAborted:
+	case facts.Reverts, phase == v1alpha1.PhaseAborted:
 		return bad
-	case v1alpha1.PhaseHeld, v1alpha1.PhaseAwaitingApproval:
+	case facts.Waits:
 		return busy
-	case v1alpha1.PhasePlanned, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying,
-		v1alpha1.PhaseSoaking, v1alpha1.PhaseSuperseded:
+	default:
+		return plain
 	}
-	return plain
-}
-
-// Settled says whether a rollout moves no more, nor will by what people have
-// asked for so far: one that has ended and is to be undone will.
-func Settled(rem *v1alpha1.Remediation) bool {
-	undo := rem.Spec.DesiredState == v1alpha1.StateUndone && rem.Status.Counts.Done > 0 &&
-		rem.Status.Phase != v1alpha1.PhasePreviewed
-	return rem.Status.Phase.Final() && !undo
-}
-
-// Well says whether a rollout ended without anything for a person to do.
-func Well(rem *v1alpha1.Remediation) bool {
-	switch rem.Status.Phase {
-	case v1alpha1.PhaseSucceeded, v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded:
-		return rem.Status.Counts.Failed == 0
-	case v1alpha1.PhaseRolledBack:
-		return rem.Status.Reason == v1alpha1.ReasonUndone // as a person wanted it
-	case v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseAborted, v1alpha1.PhasePlanned,
-		v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking,
-		v1alpha1.PhaseHeld,
-		v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseRollingBack:
-	}
-	return false
 }
 
 // ago is the time since t as kubectl writes ages.

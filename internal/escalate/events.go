@@ -13,69 +13,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// Reasons of the events, part of the API: alerts and scripts match on them.
-const (
-	// ReasonPlanMade: a Remediation was created for a policy's violations.
-	ReasonPlanMade = "PlanMade"
-	// ReasonCanaryPassed: the canary was verified and soaked.
-	ReasonCanaryPassed = "CanaryPassed"
-	// ReasonWaveDone: a wave was verified and soaked.
-	ReasonWaveDone = "WaveDone"
-	// ReasonSucceeded: a rollout ended well.
-	ReasonSucceeded = "RemediationSucceeded"
-	// ReasonRollingBack: a wave failed and is being undone.
-	ReasonRollingBack = "RollingBack"
-	// ReasonRolledBack: a failed wave was undone exactly.
-	ReasonRolledBack = "RolledBack"
-	// ReasonRollbackIncomplete: some write couldn't be undone; a person must look.
-	ReasonRollbackIncomplete = "RollbackIncomplete"
-	// ReasonApprovalRequested: a rollout waits for a person's yes or no.
-	ReasonApprovalRequested = "ApprovalRequested"
-	// ReasonApprovalOverdue: nobody has answered in time; the rollout waits on.
-	ReasonApprovalOverdue = "ApprovalOverdue"
-	// ReasonApproved: a person has said yes to a rollout.
-	ReasonApproved = "Approved"
-	// ReasonRejected: a person has said no to a rollout.
-	ReasonRejected = "Rejected"
-	// ReasonHeld: a rollout waits for something that a person may have to give.
-	ReasonHeld = "RemediationHeld"
-	// ReasonAborted: a rollout ended before it proved anything.
-	ReasonAborted = "RemediationAborted"
-	// ReasonSuperseded: a rollout stopped because its policy changed.
-	ReasonSuperseded = "RemediationSuperseded"
-	// ReasonPreviewed: a dry run ended.
-	ReasonPreviewed = "RemediationPreviewed"
-	// ReasonStuck: a rollout can't go on and can't end without a person.
-	ReasonStuck = "RemediationStuck"
-	// ReasonNotPlanned: violations could be fixed, but no plan may be made.
-	ReasonNotPlanned = "RemediationNotPlanned"
-	// ReasonBreakerOpened: a circuit breaker stops automated writes.
-	ReasonBreakerOpened = "BreakerOpened"
-	// ReasonBreakerClosed: a circuit breaker lets automated writes through again.
-	ReasonBreakerClosed = "BreakerClosed"
-	// ReasonBreakerReset: a person has closed a circuit breaker and let it start afresh.
-	ReasonBreakerReset = "BreakerReset"
-	// ReasonKillSwitchOn: a person holds a circuit breaker open.
-	ReasonKillSwitchOn = "KillSwitchOn"
-	// ReasonKillSwitchOff: nobody holds the circuit breaker open any more.
-	ReasonKillSwitchOff = "KillSwitchOff"
-	// ReasonPolicyDemoted: a policy's breaker opened too often; only dry runs are made.
-	ReasonPolicyDemoted = "PolicyDemoted"
-	// ReasonDemotionEnded: a policy that was demoted may write again.
-	ReasonDemotionEnded = "DemotionEnded"
-	// ReasonRemediated: Evenkeel changed this object.
-	ReasonRemediated = "Remediated"
-	// ReasonReverted: Evenkeel set this object back.
-	ReasonReverted = "RemediationReverted"
-	// ReasonTargetFailed: this object couldn't be fixed.
-	ReasonTargetFailed = "RemediationFailed"
-	// ReasonFight: somebody keeps setting this object back; Evenkeel has stopped
-	// fixing it.
-	ReasonFight = "RemediationFight"
-	// ReasonManagedByOther: another tool manages this object; fix it at its source.
-	ReasonManagedByOther = "ManagedByOther"
-)
-
 // maxNote is the API's limit on an event's note (events.k8s.io/v1).
 const maxNote = 1024
 
@@ -122,10 +59,12 @@ func (r *Recorder) record(regarding, related runtime.Object, reason, note string
 // eventType is Warning for everything that a person may have to act upon.
 func eventType(reason string) string {
 	switch reason {
-	case ReasonPlanMade, ReasonCanaryPassed, ReasonWaveDone, ReasonSucceeded, ReasonSuperseded,
-		ReasonPreviewed, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOff, ReasonDemotionEnded,
-		ReasonRemediated,
-		ReasonApproved, ReasonRejected:
+	case v1alpha1.EventPlanMade, v1alpha1.EventCanaryPassed, v1alpha1.EventWaveDone, v1alpha1.EventRemediationSucceeded,
+		v1alpha1.EventRemediationSuperseded,
+		v1alpha1.EventRemediationPreviewed, v1alpha1.EventBreakerClosed, v1alpha1.EventBreakerReset,
+		v1alpha1.EventKillSwitchOff, v1alpha1.EventDemotionEnded,
+		v1alpha1.EventRemediated,
+		v1alpha1.EventApproved, v1alpha1.EventRejected:
 		return corev1.EventTypeNormal
 	default:
 		return corev1.EventTypeWarning
@@ -135,12 +74,14 @@ func eventType(reason string) string {
 // action is what Evenkeel was doing (events.k8s.io/v1 wants it in CamelCase).
 func action(reason string) string {
 	switch reason {
-	case ReasonBreakerOpened, ReasonBreakerClosed, ReasonBreakerReset, ReasonKillSwitchOn, ReasonKillSwitchOff,
-		ReasonPolicyDemoted, ReasonDemotionEnded:
+	case v1alpha1.EventBreakerOpened, v1alpha1.EventBreakerClosed, v1alpha1.EventBreakerReset,
+		v1alpha1.EventKillSwitchOn, v1alpha1.EventKillSwitchOff,
+		v1alpha1.EventPolicyDemoted, v1alpha1.EventDemotionEnded:
 		return "BreakCircuit"
-	case ReasonPlanMade, ReasonNotPlanned:
+	case v1alpha1.EventPlanMade, v1alpha1.EventRemediationNotPlanned:
 		return "Plan"
-	case ReasonRollingBack, ReasonRolledBack, ReasonRollbackIncomplete, ReasonReverted:
+	case v1alpha1.EventRollingBack, v1alpha1.EventRolledBack, v1alpha1.EventRollbackIncomplete,
+		v1alpha1.EventRemediationReverted:
 		return "RollBack"
 	default:
 		return "Remediate"

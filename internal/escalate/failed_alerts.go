@@ -36,7 +36,7 @@ func failedTargets(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 	if !violates {
 		return finding{}, false
 	}
-	f := finding{alert: AlertRemediationFailedTargets, urgency: normal, since: endOf(p.Remediation), goesOn: true,
+	f := finding{alert: AlertRemediationFailedTargets, urgency: normal, since: p.Remediation.EndTime(), goesOn: true,
 		summary: fmt.Sprintf("%d objects couldn't be fixed by plan %s of policy %s", p.Status.Counts.Failed, p.Name,
 			p.Spec.Plan.Policy.Name),
 		description: p.text("They still violate the policy. "+p.whatFollows(),
@@ -63,7 +63,7 @@ func (p plan) whatFollows() string {
 // lastEnded is the latest plan that has ended, or the first when none has.
 func lastEnded(plans []*v1alpha1.Remediation) int {
 	i := len(plans) - 1
-	for i > 0 && !ended(plans[i]) {
+	for i > 0 && !plans[i].IsFinal() {
 		i--
 	}
 	return i
@@ -96,9 +96,9 @@ func fixedLater(plans []*v1alpha1.Remediation, index int) bool {
 			failures++
 		}
 	}
-	due := endOf(plans[index]).Add(min(triedAgain<<min(failures, 10), triedAgainMax))
+	due := plans[index].EndTime().Add(min(triedAgain<<min(failures, 10), triedAgainMax))
 	if plans[index].Status.Reason == v1alpha1.ReasonNoAnswer {
-		due = endOf(plans[index]) // the next plan holds them
+		due = plans[index].EndTime() // the next plan holds them
 	}
 	due = due.Truncate(time.Second) // as the API server tells creation
 	for _, rem := range plans[index+1:] {
@@ -123,7 +123,7 @@ func leftToOwners(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 	if !violates || read && p.evidence.Left == 0 {
 		return finding{}, false
 	}
-	f := finding{alert: AlertManagedByOther, urgency: calm, since: endOf(p.Remediation), goesOn: true,
+	f := finding{alert: AlertManagedByOther, urgency: calm, since: p.Remediation.EndTime(), goesOn: true,
 		summary: fmt.Sprintf("%d objects violate policy %s and are left to their owners", p.evidence.Left,
 			p.Spec.Plan.Policy.Name),
 		description: p.text("Another tool manages them or keeps setting them back, so Evenkeel leaves them alone.",

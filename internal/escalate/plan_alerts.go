@@ -95,7 +95,7 @@ func stuck(p plan) (finding, bool) {
 			"kubectl describe remediation "+p.Name)}
 	unreadable := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionStalled)
 	switch {
-	case ended(p.Remediation):
+	case p.Remediation.IsFinal():
 		return finding{}, false
 	case unreadable != nil && unreadable.Status == metav1.ConditionTrue &&
 		slices.Contains([]string{v1alpha1.ReasonSliceMissing, v1alpha1.ReasonUnproven}, unreadable.Reason):
@@ -119,8 +119,8 @@ func rollbackIncomplete(p plan) (finding, bool) {
 	if p.Status.Phase != v1alpha1.PhaseRollbackIncomplete || p.retried() {
 		return finding{}, false
 	}
-	return finding{alert: AlertRollbackIncomplete, urgency: urgent, since: endOf(p.Remediation),
-		due: endOf(p.Remediation),
+	return finding{alert: AlertRollbackIncomplete, urgency: urgent, since: p.Remediation.EndTime(),
+		due: p.Remediation.EndTime(),
 		summary: fmt.Sprintf("%d objects couldn't be set back after plan %s of policy %s failed",
 			p.Status.Counts.RevertConflict, p.Name, p.Spec.Plan.Policy.Name),
 		description: p.text("Somebody else changed the very fields that Evenkeel wrote; they were left as they are.",
@@ -135,8 +135,8 @@ func rolledBack(p plan) (finding, bool) {
 		return finding{}, false
 	}
 	if p.Status.Reason == v1alpha1.ReasonNoAnswer {
-		return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation),
-			due: endOf(p.Remediation),
+		return finding{alert: AlertRemediationRolledBack, urgency: normal, since: p.Remediation.EndTime(),
+			due: p.Remediation.EndTime(),
 			summary: fmt.Sprintf("Plan %s of policy %s couldn't be observed at %s and was rolled back", p.Name,
 				p.Spec.Plan.Policy.Name, p.wave()),
 			description: p.text("The objects are as before, and their violations remain. Nothing speaks against the "+
@@ -148,8 +148,8 @@ func rolledBack(p plan) (finding, bool) {
 		what = fmt.Sprintf("The objects are as before. It failed in namespace %s alone: that one isn't tried again by "+
 			"itself, and others go on.", in)
 	}
-	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: endOf(p.Remediation),
-		due: endOf(p.Remediation),
+	return finding{alert: AlertRemediationRolledBack, urgency: normal, since: p.Remediation.EndTime(),
+		due: p.Remediation.EndTime(),
 		summary: fmt.Sprintf("Plan %s of policy %s failed at %s and was rolled back", p.Name,
 			p.Spec.Plan.Policy.Name, p.wave()),
 		description: p.text(what, "fix the policy or exempt the object, or say to try again: "+p.retryCommand())}, true
@@ -205,7 +205,7 @@ func held(p plan) (finding, bool) {
 
 // text is a description: what happened, what it means, the evidence, what to do.
 func (p plan) text(meaning, do string) string {
-	what := fmt.Sprintf("%s at %s", orPlanned(p.Status.Phase), p.wave())
+	what := fmt.Sprintf("%s at %s", p.Phase(), p.wave())
 	if p.Status.Reason != "" {
 		what += fmt.Sprintf(" (%s)", p.Status.Reason)
 	}
@@ -266,29 +266,4 @@ func (p plan) retried() bool {
 
 func (p plan) retryCommand() string {
 	return "evenkeel rollout retry " + p.Name
-}
-
-// ended says whether the plan is in a final phase.
-func ended(rem *v1alpha1.Remediation) bool {
-	switch rem.Status.Phase {
-	case v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhasePreviewed,
-		v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
-		return true
-	default:
-		return false
-	}
-}
-
-func endOf(rem *v1alpha1.Remediation) time.Time {
-	if rem.Status.CompletedAt != nil {
-		return rem.Status.CompletedAt.Time
-	}
-	return rem.CreationTimestamp.Time
-}
-
-func orPlanned(phase v1alpha1.RemediationPhase) v1alpha1.RemediationPhase {
-	if phase == "" {
-		return v1alpha1.PhasePlanned
-	}
-	return phase
 }

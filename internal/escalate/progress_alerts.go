@@ -59,7 +59,7 @@ func noProgress(p plan) (finding, bool) {
 	others := phase == v1alpha1.PhaseAwaitingApproval || phase == v1alpha1.PhaseRollingBack ||
 		p.Status.Reason == v1alpha1.ReasonPaused
 	if failed := phase == v1alpha1.PhaseHeld && p.Status.HeldFrom == v1alpha1.PhaseVerifying; failed || others ||
-		ended(p.Remediation) {
+		p.Remediation.IsFinal() {
 		return finding{}, false
 	}
 	patience := noProgressFactor * p.deadline()

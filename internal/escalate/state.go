@@ -129,13 +129,13 @@ func newWorld(s State) *world {
 // a plan at work is later than one that has ended.
 func byAge(a, b *v1alpha1.Remediation) int {
 	rank := func(rem *v1alpha1.Remediation) int {
-		if ended(rem) {
+		if rem.IsFinal() {
 			return 0
 		}
 		return 1
 	}
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(rank(a), rank(b)),
-		endOf(a).Compare(endOf(b)), cmp.Compare(a.Name, b.Name))
+		a.EndTime().Compare(b.EndTime()), cmp.Compare(a.Name, b.Name))
 }
 
 // policyNames are the policies that exist or still have a plan.

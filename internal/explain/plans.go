@@ -53,7 +53,7 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 			rec = part.Records[i]
 		}
 		t := Touch{Plan: rem.Name, Policy: rem.Spec.Plan.Policy.Name,
-			Phase: cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned), Wave: target.Wave,
+			Phase: rem.Phase(), Wave: target.Wave,
 			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.SkipReason),
 			Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Plan.Limits,
 			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message,

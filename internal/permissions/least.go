@@ -101,7 +101,7 @@ func (l *Least) fix(p *v1alpha1.ClusterRegoPolicy, kinds []policy.GroupKind, all
 		}
 		needs := onKind(kind.Group, kind.Kind, allowed)
 		if len(needs) == 1 && len(needs[""]) == 1 {
-			continue // no verb that is allowed can be carried out on it: it is only read
+			continue // no action that is allowed can be carried out on it: it is only read
 		}
 		for subresource, verbs := range needs {
 			l.write.add(at.sub(subresource), verbs...)

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
@@ -17,8 +16,7 @@ import (
 // setHeldSince keeps since when the plan has waited for something that may need
 // a person, whatever that was in turn.
 func setHeldSince(s *v1alpha1.RemediationStatus, intent rollout.Intent, now *metav1.MicroTime) {
-	waits := intent.Stuck || s.Phase == v1alpha1.PhaseHeld || s.Phase == v1alpha1.PhaseAwaitingApproval ||
-		s.Phase == v1alpha1.PhaseRollbackIncomplete
+	waits := intent.Stuck || s.Phase.Facts().Waits || s.Phase == v1alpha1.PhaseRollbackIncomplete
 	switch {
 	case !waits:
 		s.HeldSince = nil
@@ -66,7 +64,7 @@ func (c *Controller) standStill(rem *v1alpha1.Remediation, reason, message strin
 	setHeldSince(&rem.Status, rollout.Intent{Stuck: true}, &now)
 	c.setConditions(rem, reason)
 	if news {
-		c.events.Rollout(rem, escalate.ReasonStuck, message)
+		c.events.Rollout(rem, v1alpha1.EventRemediationStuck, message)
 	}
 }
 
@@ -84,28 +82,18 @@ func (c *Controller) report(rem *v1alpha1.Remediation, o rollout.Observation, in
 // know has happened.
 func transition(o rollout.Observation, intent rollout.Intent) string {
 	if intent.Reason == v1alpha1.ReasonApprovalOverdue && o.Status.Reason != intent.Reason {
-		return escalate.ReasonApprovalOverdue
+		return v1alpha1.EventApprovalOverdue
 	}
 	if intent.Phase == o.Status.Phase {
 		return ""
 	}
 	if o.Status.Phase == v1alpha1.PhaseSoaking && intent.Phase == v1alpha1.PhaseApplying {
 		if rollout.CanaryWave(o.Spec.Plan, o.Status.Wave) {
-			return escalate.ReasonCanaryPassed
+			return v1alpha1.EventCanaryPassed
 		}
-		return escalate.ReasonWaveDone
+		return v1alpha1.EventWaveDone
 	}
-	return map[v1alpha1.RemediationPhase]string{
-		v1alpha1.PhaseAwaitingApproval:   escalate.ReasonApprovalRequested,
-		v1alpha1.PhaseHeld:               escalate.ReasonHeld,
-		v1alpha1.PhaseRollingBack:        escalate.ReasonRollingBack,
-		v1alpha1.PhaseRolledBack:         escalate.ReasonRolledBack,
-		v1alpha1.PhaseRollbackIncomplete: escalate.ReasonRollbackIncomplete,
-		v1alpha1.PhaseSucceeded:          escalate.ReasonSucceeded,
-		v1alpha1.PhaseSuperseded:         escalate.ReasonSuperseded,
-		v1alpha1.PhaseAborted:            escalate.ReasonAborted,
-		v1alpha1.PhasePreviewed:          escalate.ReasonPreviewed,
-	}[intent.Phase]
+	return intent.Phase.Facts().Event
 }
 
 // reportTargets records an event for each target whose state has changed to one
@@ -120,7 +108,7 @@ func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []rollout.T
 			}
 		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == rollout.StuckAfter &&
 			before[i].Attempts < rollout.StuckAfter:
-			c.events.Rollout(rem, escalate.ReasonStuck,
+			c.events.Rollout(rem, v1alpha1.EventRemediationStuck,
 				fmt.Sprintf("%s can't be set back, and is tried again for ever: %s", ref.String(), rec.Message))
 		}
 	}
@@ -131,16 +119,18 @@ func targetEvent(rem *v1alpha1.Remediation, was v1alpha1.TargetState, rec *v1alp
 	reason, note string) {
 	switch {
 	case rec.State == v1alpha1.TargetApplied && was != v1alpha1.TargetVerified:
-		return escalate.ReasonRemediated,
+		return v1alpha1.EventRemediated,
 			fmt.Sprintf("changed by policy %s: %s", rem.Spec.Plan.Policy.Name, fieldsOf(rec))
 	case rec.State == v1alpha1.TargetReverted:
-		return escalate.ReasonReverted, fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec), rec.Message)
+		return v1alpha1.EventRemediationReverted,
+			fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec), rec.Message)
 	case rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonFighting:
-		return escalate.ReasonFight, fmt.Sprintf("fixed by policy %s, and %s", rem.Spec.Plan.Policy.Name, rec.Message)
+		return v1alpha1.EventRemediationFight,
+			fmt.Sprintf("fixed by policy %s, and %s", rem.Spec.Plan.Policy.Name, rec.Message)
 	case rec.State == v1alpha1.TargetFailed || rec.State == v1alpha1.TargetRevertConflict:
-		return escalate.ReasonTargetFailed, rec.Reason + ": " + rec.Message
+		return v1alpha1.EventRemediationFailed, rec.Reason + ": " + rec.Message
 	case rec.State == v1alpha1.TargetSkipped && fix.LeftToOwner(rec):
-		return escalate.ReasonManagedByOther, fix.ProposalNote(*rec)
+		return v1alpha1.EventManagedByOther, fix.ProposalNote(*rec)
 	}
 	return "", ""
 }

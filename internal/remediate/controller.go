@@ -81,7 +81,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 		c.forget(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if rollout.Rests(rem) {
+	if rem.Rests() {
 		c.catchUp(ctx, rem)
 		c.forget(request.Name)
 		return c.classify(ctx, rem.Name, ctrl.Result{}, errors.Join(c.tellAtRest(ctx, rem), c.finish(ctx, rem)))

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/planning"
@@ -38,7 +37,7 @@ func (c *Controller) distrust(ctx context.Context, rem *v1alpha1.Remediation, wh
 		return nil
 	}
 	log.FromContext(ctx).Error(why, "a plan is left alone", "remediation", rem.Name)
-	c.events.Rollout(rem, escalate.ReasonStuck, message)
+	c.events.Rollout(rem, v1alpha1.EventRemediationStuck, message)
 	return c.client.Status().Patch(ctx, told, client.MergeFrom(rem), client.FieldOwner(v1alpha1.FieldManager))
 }
 

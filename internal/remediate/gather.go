@@ -52,39 +52,19 @@ func (c *Controller) observe(ctx context.Context, p *execute.Pass, looks []obser
 // observer observes one thing. What was observed before it is in the observation.
 type observer func(context.Context, *execute.Pass, *rollout.Observation) error
 
-// observers are what a phase needs to know, in order: the gate isn't asked before
-// the plan is approved.
+// observers observe what a phase needs to know, in order.
 func (c *Controller) observers(s v1alpha1.RemediationStatus) []observer {
-	switch s.Phase {
-	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval:
-		return []observer{c.observeApproval, c.observeGate}
-	case v1alpha1.PhaseApplying:
-		return []observer{c.observeMetrics, c.observeGate, c.observeBudgets}
-	case v1alpha1.PhaseVerifying:
-		return []observer{c.observeTargets, c.observeMetrics, c.observeGate}
-	case v1alpha1.PhaseSoaking:
-		return []observer{c.observeTargets, c.observeMetrics} // a soak begins no write
-	case v1alpha1.PhaseHeld:
-		return c.observersOfHold(s.HeldFrom)
-	case v1alpha1.PhaseRollingBack:
-		return []observer{c.observeRecovery, c.observeRollbackRoom}
-	case v1alpha1.PhasePreviewing, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded,
-		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
+	all := map[rollout.Need]observer{
+		rollout.NeedApproval: c.observeApproval, rollout.NeedGate: c.observeGate, rollout.NeedMetrics: c.observeMetrics,
+		rollout.NeedBudgets: c.observeBudgets, rollout.NeedTargets: c.observeTargets,
+		rollout.NeedRecovery: c.observeRecovery, rollout.NeedRollbackRoom: c.observeRollbackRoom,
 	}
-	return nil
-}
-
-func (c *Controller) observersOfHold(from v1alpha1.RemediationPhase) []observer {
-	switch from {
-	case v1alpha1.PhaseVerifying:
-		return nil // a person decides
-	case v1alpha1.PhaseSoaking:
-		return []observer{c.observeTargets, c.observeMetrics}
-	case v1alpha1.PhaseApplying:
-		return []observer{c.observeMetrics, c.observeGate}
-	default:
-		return []observer{c.observeApproval, c.observeGate}
+	needs := rollout.Needs(s)
+	observers := make([]observer, len(needs))
+	for i, need := range needs {
+		observers[i] = all[need]
 	}
+	return observers
 }
 
 // observeApproval looks whether a person has answered. A plan in mode Manual is never

@@ -13,7 +13,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // planThatEnded is a plan of revision r1 that ended after so many hours.
@@ -109,7 +108,7 @@ func TestRests(t *testing.T) {
 			if tc.goes {
 				rem.DeletionTimestamp = &metav1.Time{Time: simStart()}
 			}
-			if got := rollout.Rests(&rem); got != tc.want {
+			if got := rem.Rests(); got != tc.want {
 				t.Errorf("%s: got %t", tc.reason, got)
 			}
 		})

@@ -65,7 +65,7 @@ func (m *metrics) observe(rem *v1alpha1.Remediation, o rollout.Observation, inte
 	policy := rem.Spec.Plan.Policy.Name
 	m.countFinished(policy, before, b)
 	m.held.WithLabelValues(policy).Set(
-		one(intent.Phase == v1alpha1.PhaseHeld || intent.Phase == v1alpha1.PhaseAwaitingApproval))
+		one(intent.Phase.Facts().Waits))
 	m.inFlight.WithLabelValues(policy).Set(float64(b.Counts().InFlight))
 	if intent.Phase == o.Status.Phase {
 		return

@@ -10,7 +10,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
-	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/limits"
 )
 
@@ -59,7 +58,7 @@ func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
 		mode != v1alpha1.RemediationDryRun {
 		t.Fatalf("after three openings plans are made in mode %s (%v)", mode, err)
 	}
-	if told := c.Told(); !strings.Contains(told, escalate.ReasonPolicyDemoted) {
+	if told := c.Told(); !strings.Contains(told, v1alpha1.EventPolicyDemoted) {
 		t.Errorf("told: %s", told)
 	}
 	if gate := c.Admitted(c.Plan("a")); !gate.Closed || gate.Reason != v1alpha1.ReasonDemoted {
@@ -78,7 +77,7 @@ func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
 	}
 	c.Policy("absent", func(*v1alpha1.RolloutStrategy) {})
 	if st := c.Reconciled("policy-tags").Status; st.Demoted != nil ||
-		!strings.Contains(c.Told(), escalate.ReasonDemotionEnded) {
+		!strings.Contains(c.Told(), v1alpha1.EventDemotionEnded) {
 		t.Errorf("after a new revision: %+v", st.Demoted)
 	}
 	if reason, _ := stop(preview, c.Catalog.Snapshot(), nil, &limits.Floors{}); reason != v1alpha1.ReasonPolicyChanged {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 )
@@ -54,7 +53,7 @@ func (c *Controller) tell(ctx context.Context, p *execute.Pass, batch []int) err
 	c.metrics.countFinished(p.Remediation.Spec.Plan.Policy.Name, before, p.Records)
 	for n, a := range attempts {
 		if a.Owner != nil && records[n].Proposal != "" {
-			c.events.Target(*a.Owner, p.Remediation, escalate.ReasonManagedByOther, fix.ProposalNote(records[n]))
+			c.events.Target(*a.Owner, p.Remediation, v1alpha1.EventManagedByOther, fix.ProposalNote(records[n]))
 		}
 	}
 	return nil

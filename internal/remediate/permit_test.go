@@ -19,7 +19,7 @@ import (
 func probing(t *testing.T) *breakertest.Circuit {
 	c := breakertest.New(t).In("team-a", "team-b", "team-c", "team-d")
 	c.Change(breaker.PolicyScope("tags"), func(cb *v1alpha1.RemediationBreaker) {
-		cb.Status = circuit.Open(cb.Status, circuit.ReasonStorm, "many", v1alpha1.BreakerStrategy{}, c.Time.Now())
+		cb.Status = circuit.Open(cb.Status, v1alpha1.ReasonStorm, "many", v1alpha1.BreakerStrategy{}, c.Time.Now())
 	})
 	c.After(31 * time.Minute)
 	return c

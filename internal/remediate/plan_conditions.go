@@ -52,7 +52,7 @@ func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition 
 	case stuck != "":
 		reason = stuck
 		hold = kube.Stalled(reason, s.Message)
-	case s.Phase.Final() && endedWell(s):
+	case s.Phase.Final() && s.Succeeded():
 		hold = kube.Ready(reason, s.Message)
 	case s.Phase.Final() || needsPerson(s):
 		hold = kube.Stalled(reason, s.Message)
@@ -65,22 +65,6 @@ func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition 
 	progressing := metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: progress, Reason: reason,
 		Message: s.Message}
 	return slices.Concat(hold, []metav1.Condition{progressing}, approvalTold(rem), endTold(s, stuck))
-}
-
-// endedWell says whether nothing that has ended needs a person: all was fixed or tried, or
-// the end is what people asked for, or another plan takes this one's place.
-func endedWell(s *v1alpha1.RemediationStatus) bool {
-	asked := slices.Contains([]string{v1alpha1.ReasonAborted, v1alpha1.ReasonUndone, v1alpha1.ReasonRejected}, s.Reason)
-	switch s.Phase {
-	case v1alpha1.PhaseSucceeded:
-		return s.Counts.Failed == 0
-	case v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded:
-		return true
-	case v1alpha1.PhaseRolledBack, v1alpha1.PhaseAborted:
-		return asked
-	default:
-		return false
-	}
 }
 
 // needsPerson says whether a plan that hasn't ended goes on only when a person acts: nobody
@@ -103,8 +87,7 @@ func needsPerson(s *v1alpha1.RemediationStatus) bool {
 // waits says whether nothing of a plan is in work, for it waits.
 func waits(s *v1alpha1.RemediationStatus) bool {
 	full := s.Reason == v1alpha1.ReasonBudgetSpent || s.Reason == v1alpha1.ReasonOtherPlan
-	held := s.Phase == v1alpha1.PhaseHeld || s.Phase == v1alpha1.PhaseAwaitingApproval
-	return held || s.Phase == v1alpha1.PhaseApplying && full
+	return s.Phase.Facts().Waits || s.Phase == v1alpha1.PhaseApplying && full
 }
 
 // approvalTold is what people have said of a plan in mode Manual.
@@ -139,7 +122,7 @@ func endTold(s *v1alpha1.RemediationStatus, stuck string) []metav1.Condition {
 	if stuck != "" {
 		reason, message = string(s.Phase), "" // what is told now is of the undo
 	}
-	if s.Phase == v1alpha1.PhaseSucceeded || s.Phase == v1alpha1.PhasePreviewed {
+	if s.Phase.Facts().Complete {
 		kind = v1alpha1.ConditionComplete
 	}
 	return []metav1.Condition{kube.ConditionTrue(kind, reason, message)}

@@ -93,7 +93,7 @@ func (s *siege) drafted() (refs []v1alpha1.ObjectReference, wait time.Duration, 
 	var failedIn map[string]string
 	if len(s.plans) > 0 {
 		stand := history.StandingOf(s.policy, s.plans, revision, now)
-		if wait := stand.NextAfter(s.found(), now) - now.Sub(history.EndOf(s.plans[len(s.plans)-1])); wait > 0 {
+		if wait := stand.NextAfter(s.found(), now) - now.Sub(s.plans[len(s.plans)-1].EndTime()); wait > 0 {
 			return nil, wait, "", nil
 		}
 		if why := history.Blocked(s.policy, s.plans, revision, stand, s.found()); why != "" {

@@ -259,7 +259,7 @@ func (s *simulation) rests() bool {
 		s.rem.Spec.DesiredState = v1alpha1.StateUndone
 		s.rem.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ada"}}
 	}
-	return rollout.Rests(s.rem)
+	return s.rem.Rests()
 }
 
 func microTime(t time.Time) *metav1.MicroTime {

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	phaseTypes  = "../../api/v1alpha1/remediation_types.go"
+	phaseTypes  = "../../api/v1alpha1/remediation_phase.go"
 	rolloutDocs = "../../docs/rollout.md"
 	docsBegin   = "<!-- begin: generated from internal/remediate/rollout/machine.go -->\n"
 	docsEnd     = "<!-- end: generated -->\n"

@@ -14,20 +14,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
-// Reasons of events.
-const (
-	// ReasonViolationFound: an object began to violate a policy, or the first pass
-	// of a revision found such objects.
-	ReasonViolationFound = "ViolationFound"
-	// ReasonViolationResolved: no object violates the policy any more.
-	ReasonViolationResolved = "ViolationResolved"
-	// ReasonWaiverExpired: a Waiver's time is over, and the violations
-	// that it waived count again.
-	ReasonWaiverExpired = "WaiverExpired"
-	// ReasonScanIncomplete: some kind of the policy can't be listed or watched.
-	ReasonScanIncomplete = "ScanIncomplete"
-)
-
 // action is what the controller was doing, as events.k8s.io wants it said.
 const action = "Scan"
 
@@ -49,19 +35,19 @@ func violationFound(t index.Transition) notice {
 		regarding: &corev1.ObjectReference{APIVersion: t.APIVersion, Kind: t.Kind.Kind,
 			Namespace: namespace, Name: name, UID: types.UID(t.UID), ResourceVersion: t.ResourceVersion},
 		related:   policyReference(t.Policy, t.PolicyUID),
-		eventType: corev1.EventTypeWarning, reason: ReasonViolationFound,
+		eventType: corev1.EventTypeWarning, reason: v1alpha1.EventViolationFound,
 		note: fmt.Sprintf("violates policy %s: %s", t.Policy, t.Message),
 	}
 }
 
 func firstPass(p *v1alpha1.ClusterRegoPolicy, s index.Summary) notice {
-	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
+	return onPolicy(p, corev1.EventTypeWarning, v1alpha1.EventViolationFound,
 		fmt.Sprintf("%d of %d objects violate revision %s, %d violations in all", s.Violating, s.Scanned, s.Revision,
 			s.Violations))
 }
 
 func moreViolations(p *v1alpha1.ClusterRegoPolicy, more int, s index.Summary) notice {
-	return onPolicy(p, corev1.EventTypeWarning, ReasonViolationFound,
+	return onPolicy(p, corev1.EventTypeWarning, v1alpha1.EventViolationFound,
 		fmt.Sprintf("%d more objects began to violate than have events of their own; %d of %d objects violate now",
 			more, s.Violating, s.Scanned))
 }
@@ -71,7 +57,7 @@ func violationsResolved(p *v1alpha1.ClusterRegoPolicy, s index.Summary) notice {
 	if s.Waived > 0 {
 		note += fmt.Sprintf(", but for %d that are waived", s.Waived)
 	}
-	return onPolicy(p, corev1.EventTypeNormal, ReasonViolationResolved, note)
+	return onPolicy(p, corev1.EventTypeNormal, v1alpha1.EventViolationResolved, note)
 }
 
 func waiverExpired(w v1alpha1.AnyWaiver) notice {
@@ -79,14 +65,14 @@ func waiverExpired(w v1alpha1.AnyWaiver) notice {
 		regarding: &corev1.ObjectReference{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.WaiverKind(w.GetNamespace()),
 			Namespace: w.GetNamespace(), Name: w.GetName(), UID: w.GetUID(), ResourceVersion: w.GetResourceVersion()},
-		eventType: corev1.EventTypeWarning, reason: ReasonWaiverExpired,
+		eventType: corev1.EventTypeWarning, reason: v1alpha1.EventWaiverExpired,
 		note: fmt.Sprintf("violations of %s are no longer waived; the waiver was made because: %s",
 			strings.Join(w.Terms().Policies, ", "), w.Terms().Reason),
 	}
 }
 
 func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, s index.Summary) notice {
-	return onPolicy(p, corev1.EventTypeWarning, ReasonScanIncomplete, incompleteMessage(&s))
+	return onPolicy(p, corev1.EventTypeWarning, v1alpha1.EventScanIncomplete, incompleteMessage(&s))
 }
 
 func onPolicy(p *v1alpha1.ClusterRegoPolicy, eventType, reason, note string) notice {

@@ -14,24 +14,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// Reasons of events.
-const (
-	// ReasonSourceApplied: a revision, or a change of the source, has come into force.
-	ReasonSourceApplied = "PolicySourceApplied"
-	// ReasonSourceFetchFailed: the repository can't be read, or not be trusted.
-	ReasonSourceFetchFailed = "PolicySourceFetchFailed"
-	// ReasonSourceNotCompiling: some file of the newest revision is wrong.
-	ReasonSourceNotCompiling = "PolicySourceNotCompiling"
-	// ReasonSourceRefused: the newest revision can't come into force as it is.
-	ReasonSourceRefused = "PolicySourceRefused"
-	// ReasonSourceApplyFailed: policies couldn't be written.
-	ReasonSourceApplyFailed = "PolicySourceApplyFailed"
-	// ReasonSourceDeleted: a source was deleted; its policies were removed or kept.
-	ReasonSourceDeleted = "PolicySourceDeleted"
-	// ReasonPolicyRestored: somebody has changed a policy that a source owns.
-	ReasonPolicyRestored = "PolicyRestored"
-)
-
 // action is what the controller was doing, as events.k8s.io wants it said.
 const action = "Sync"
 
@@ -58,7 +40,7 @@ func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen observa
 	}
 	switch {
 	case seen.complete && (renewed || turned):
-		c.record(after, corev1.EventTypeNormal, ReasonSourceApplied,
+		c.record(after, corev1.EventTypeNormal, v1alpha1.EventPolicySourceApplied,
 			fmt.Sprintf("%s; %d made, %d changed, %d removed%s",
 				is.Message, len(seen.made), len(seen.changed), len(seen.removed), naming(": ", seen.removed)))
 	case !renewed:
@@ -74,7 +56,7 @@ func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen observation)
 		}
 		policy := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy",
 			Name: name}
-		c.events.Eventf(policy, src, corev1.EventTypeWarning, ReasonPolicyRestored, action, "%s",
+		c.events.Eventf(policy, src, corev1.EventTypeWarning, v1alpha1.EventPolicyRestored, action, "%s",
 			fmt.Sprintf("restored to revision %s of PolicySource %s: change it in the repository, or by spec.overrides",
 				src.Status.Revision, ownerOf(src)))
 	}
@@ -92,7 +74,7 @@ func (c *Controller) announceEnd(src *v1alpha1.PolicySource, policies []v1alpha1
 		note = fmt.Sprintf("%d policies were removed with it and are no longer enforced (spec.deletionPolicy: %s)",
 			len(names), v1alpha1.DeletionDelete)
 	}
-	c.record(src, corev1.EventTypeWarning, ReasonSourceDeleted, note+naming(": ", names))
+	c.record(src, corev1.EventTypeWarning, v1alpha1.EventPolicySourceDeleted, note+naming(": ", names))
 }
 
 // naming lists the first names.
@@ -115,14 +97,14 @@ func (c *Controller) record(src *v1alpha1.PolicySource, eventType, reason, note 
 func eventOf(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonNotCompiling:
-		return ReasonSourceNotCompiling
+		return v1alpha1.EventPolicySourceNotCompiling
 	case v1alpha1.ReasonEmpty, v1alpha1.ReasonTooLarge, v1alpha1.ReasonPolicyConflict, v1alpha1.ReasonRefused,
 		v1alpha1.ReasonNamespaceNotAllowed,
 		v1alpha1.ReasonNotDescendant, v1alpha1.ReasonHistoryUnknown, v1alpha1.ReasonTooManyRemoved:
-		return ReasonSourceRefused
+		return v1alpha1.EventPolicySourceRefused
 	case v1alpha1.ReasonApplyFailed:
-		return ReasonSourceApplyFailed
+		return v1alpha1.EventPolicySourceApplyFailed
 	default:
-		return ReasonSourceFetchFailed
+		return v1alpha1.EventPolicySourceFetchFailed
 	}
 }

@@ -31,12 +31,12 @@ func metricsOf(file *ast.File) []row {
 	return rows
 }
 
-// reasonsOf finds the constants named Reason…, each with its comment.
-func reasonsOf(node ast.Node) []row {
+// constantsOf finds the constants whose names begin so, each with its comment.
+func constantsOf(node ast.Node, prefix string) []row {
 	var rows []row
 	ast.Inspect(node, func(node ast.Node) bool {
 		constant, ok := node.(*ast.ValueSpec)
-		if !ok || len(constant.Values) == 0 || !strings.HasPrefix(constant.Names[0].Name, "Reason") {
+		if !ok || len(constant.Values) == 0 || !strings.HasPrefix(constant.Names[0].Name, prefix) {
 			return true
 		}
 		_, meaning, _ := strings.Cut(strings.Join(strings.Fields(constant.Doc.Text()), " "), ": ")

@@ -36,17 +36,13 @@ func main() {
 type row []string
 
 func run(root, output string) error {
-	metrics, events, err := signalsOf(filepath.Join(root, "internal"))
+	metrics, err := metricsBelow(filepath.Join(root, "internal"))
 	if err != nil {
 		return fmt.Errorf("read the code: %w", err)
 	}
-	var conditions []row
-	for _, file := range []string{"conditions.go", "source_conditions.go"} {
-		reasons, err := conditionsOf(filepath.Join(root, "api", "v1alpha1", file))
-		if err != nil {
-			return fmt.Errorf("read the API: %w", err)
-		}
-		conditions = append(conditions, reasons...)
+	events, conditions, err := reasonsBelow(filepath.Join(root, "api", "v1alpha1"))
+	if err != nil {
+		return fmt.Errorf("read the API: %w", err)
 	}
 	if len(metrics) == 0 || len(events) == 0 || len(conditions) == 0 {
 		return fmt.Errorf("found %d metrics, %d events and %d conditions: this command looks in the wrong place",
@@ -64,11 +60,10 @@ func run(root, output string) error {
 	return nil
 }
 
-// signalsOf reads each file called metrics.go or events.go below a folder.
-func signalsOf(folder string) (metrics, events []row, err error) {
+// metricsBelow reads each file called metrics.go below a folder.
+func metricsBelow(folder string) (metrics []row, err error) {
 	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
-		name := filepath.Base(path)
-		if err != nil || name != "metrics.go" && name != "events.go" {
+		if err != nil || filepath.Base(path) != "metrics.go" {
 			return err
 		}
 		file, err := parse(path)
@@ -76,12 +71,24 @@ func signalsOf(folder string) (metrics, events []row, err error) {
 			return err
 		}
 		metrics = append(metrics, metricsOf(file)...)
-		if name == "events.go" {
-			events = append(events, reasonsOf(file)...)
-		}
 		return nil
 	})
-	return metrics, events, err
+	return metrics, err
+}
+
+// reasonsBelow reads the API's reasons: those of events, and those of conditions, targets
+// and breakers with whose they are.
+func reasonsBelow(folder string) (events, others []row, err error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	for _, path := range files {
+		file, err := parse(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		events = append(events, constantsOf(file, "Event")...)
+		others = append(others, conditionsOf(file)...)
+	}
+	return events, others, err
 }
 
 func parse(path string) (*ast.File, error) {
@@ -90,11 +97,7 @@ func parse(path string) (*ast.File, error) {
 
 // conditionsOf are the reasons of each kind's conditions; the comment of a block
 // says whose they are.
-func conditionsOf(path string) ([]row, error) {
-	file, err := parse(path)
-	if err != nil {
-		return nil, err
-	}
+func conditionsOf(file *ast.File) []row {
 	var rows []row
 	for _, declaration := range file.Decls {
 		block, ok := declaration.(*ast.GenDecl)
@@ -106,11 +109,11 @@ func conditionsOf(path string) ([]row, error) {
 			continue
 		}
 		whose, _, _ := strings.Cut(strings.Join(strings.Fields(of), " "), ".")
-		for _, reason := range reasonsOf(block) {
+		for _, reason := range constantsOf(block, "Reason") {
 			rows = append(rows, row{reason[0], whose, reason[1]})
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // table writes a section; rows that say the same stand once.

@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"evenkeel.dev/evenkeel/internal/breaker"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -290,7 +289,7 @@ func Half() *v1alpha1.RemediationBreaker {
 	opened, next := metav1.NewMicroTime(Noon.Add(-time.Hour)), metav1.NewMicroTime(Noon.Add(-time.Minute))
 	return &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "namespace-shop"},
 		Spec: v1alpha1.RemediationBreakerSpec{Scope: breaker.NamespaceScope("shop")},
-		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerHalfOpen, Reason: circuit.ReasonProbing,
+		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerHalfOpen, Reason: v1alpha1.ReasonProbing,
 			Message:  "Half-open.",
 			OpenedAt: &opened, NextProbeAt: &next, Openings: 1}}
 }

@@ -43,12 +43,12 @@ func Admit(
 	permitFor time.Duration,
 ) (v1alpha1.RemediationBreakerStatus, Verdict) {
 	if cb == nil {
-		st := Open(v1alpha1.RemediationBreakerStatus{}, ReasonUnreadable, messageUnreadable, s, now)
-		return st, Verdict{Reason: ReasonUnreadable, Message: messageUnreadable}
+		st := Open(v1alpha1.RemediationBreakerStatus{}, v1alpha1.ReasonBreakerUnreadable, messageUnreadable, s, now)
+		return st, Verdict{Reason: v1alpha1.ReasonBreakerUnreadable, Message: messageUnreadable}
 	}
 	st := Tick(cb.Status, s, now)
 	if cb.Spec.ForcedOpen() {
-		return st, Verdict{Reason: ReasonForcedOpen, Message: messageForced(cb.Name)}
+		return st, Verdict{Reason: v1alpha1.ReasonForcedOpen, Message: messageForced(cb.Name)}
 	}
 	switch st.State {
 	case v1alpha1.BreakerClosed:
@@ -64,19 +64,19 @@ func admitProbe(
 	breaker string, st v1alpha1.RemediationBreakerStatus, remediation string, now time.Time, permitFor time.Duration,
 ) (v1alpha1.RemediationBreakerStatus, Verdict) {
 	if remediation == "" {
-		return st, Verdict{Reason: ReasonNoRemediation, Message: messageNoRemediation(breaker)}
+		return st, Verdict{Reason: v1alpha1.ReasonNoRemediation, Message: messageNoRemediation(breaker)}
 	}
 	if st.Permit == nil {
 		if permitFor <= 0 {
 			permitFor = DefaultPermit
 		}
 		st.Permit = &v1alpha1.BreakerPermit{Remediation: remediation, ExpirationTime: *MicroTime(now.Add(permitFor))}
-		st.Reason, st.Message = ReasonProbing, messagePermit(st.Permit, st.HalfOpenSuccesses)
+		st.Reason, st.Message = v1alpha1.ReasonProbing, messagePermit(st.Permit, st.HalfOpenSuccesses)
 	}
 	if st.Permit.Remediation != remediation {
-		return st, Verdict{Reason: ReasonPermitHeld, Message: messageHeld(breaker, st.Permit)}
+		return st, Verdict{Reason: v1alpha1.ReasonPermitHeld, Message: messageHeld(breaker, st.Permit)}
 	}
-	return st, Verdict{Allowed: true, Reason: ReasonPermitGranted, Message: st.Message}
+	return st, Verdict{Allowed: true, Reason: v1alpha1.ReasonPermitGranted, Message: st.Message}
 }
 
 // Release gives back the permit of a plan that ended without an outcome: it was
@@ -89,7 +89,7 @@ func Release(st v1alpha1.RemediationBreakerStatus, remediation string) v1alpha1.
 		return out
 	}
 	out.Permit = nil
-	out.Reason, out.Message = ReasonProbing, messageProbing(out.HalfOpenSuccesses)
+	out.Reason, out.Message = v1alpha1.ReasonProbing, messageProbing(out.HalfOpenSuccesses)
 	return out
 }
 

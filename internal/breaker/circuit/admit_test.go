@@ -43,108 +43,109 @@ func TestAdmit(t *testing.T) {
 	}{
 		"A new breaker lets writes through": {
 			cb: breaker("", v1alpha1.RemediationBreakerStatus{}), plan: "a",
-			allowed: true, reason: circuit.ReasonWithinLimits, says: "writes go through", state: closed,
+			allowed: true, reason: v1alpha1.ReasonWithinLimits, says: "writes go through", state: closed,
 		},
 		"An empty list is as good as none": {
 			cb: breaker("", v1alpha1.RemediationBreakerStatus{
 				Recorded: []string{}, Buckets: []v1alpha1.BreakerBucket{}, Conditions: []metav1.Condition{}}),
-			plan: "a", allowed: true, reason: circuit.ReasonWithinLimits, state: closed,
+			plan: "a", allowed: true, reason: v1alpha1.ReasonWithinLimits, state: closed,
 		},
 		"A breaker that can't be read is open": {
-			cb: nil, plan: "a", reason: circuit.ReasonUnreadable, says: "kubectl get remediationbreakers", state: open,
+			cb: nil, plan: "a", reason: v1alpha1.ReasonBreakerUnreadable, says: "kubectl get remediationbreakers",
+			state: open,
 		},
 		"A breaker forced open lets nothing through, whatever its state": {
 			cb: breaker(v1alpha1.BreakerForcedOpen, v1alpha1.RemediationBreakerStatus{}), plan: "a",
-			reason: circuit.ReasonForcedOpen,
+			reason: v1alpha1.ReasonForcedOpen,
 			says:   `evenkeel breaker close policy-tags --reason "..."`, state: closed,
 		},
 		"An unknown mode is the kill switch too": {
-			cb: breaker("Closed", v1alpha1.RemediationBreakerStatus{}), plan: "a", reason: circuit.ReasonForcedOpen,
+			cb: breaker("Closed", v1alpha1.RemediationBreakerStatus{}), plan: "a", reason: v1alpha1.ReasonForcedOpen,
 			state: closed,
 		},
 		"A forced breaker gives no permit": {
-			cb: breaker(v1alpha1.BreakerForcedOpen, halfOpen("")), plan: "a", reason: circuit.ReasonForcedOpen,
+			cb: breaker(v1alpha1.BreakerForcedOpen, halfOpen("")), plan: "a", reason: v1alpha1.ReasonForcedOpen,
 			state: halfway,
 		},
 		"An open breaker says until when": {
-			cb: breaker("", opened), plan: "a", after: time.Minute, reason: circuit.ReasonCanaryFailed,
+			cb: breaker("", opened), plan: "a", after: time.Minute, reason: v1alpha1.ReasonCanaryFailed,
 			says: "wait until 2026-03-01T12:30:00Z, or, once the cause is dealt with, start it afresh: evenkeel " +
 				"breaker reset policy-tags", state: open,
 		},
 		"An open breaker whose time has come gives its permit": {
 			cb: breaker("", opened), plan: "a", after: 30 * time.Minute,
-			allowed: true, reason: circuit.ReasonPermitGranted, says: "Remediation a is let through as a probe",
+			allowed: true, reason: v1alpha1.ReasonPermitGranted, says: "Remediation a is let through as a probe",
 			state: halfway, holder: "a",
 		},
 		"The holder of the permit may go on": {
-			cb: breaker("", halfOpen("a")), plan: "a", allowed: true, reason: circuit.ReasonPermitGranted,
+			cb: breaker("", halfOpen("a")), plan: "a", allowed: true, reason: v1alpha1.ReasonPermitGranted,
 			state: halfway, holder: "a",
 		},
 		"Another plan waits for the holder": {
-			cb: breaker("", halfOpen("a")), plan: "b", reason: circuit.ReasonPermitHeld,
+			cb: breaker("", halfOpen("a")), plan: "b", reason: v1alpha1.ReasonPermitHeld,
 			says: "lets Remediation a through until 2026-03-01T13:00:00Z", state: halfway, holder: "a",
 		},
 		"A plan without a name gets no permit": {
-			cb: breaker("", halfOpen("")), reason: circuit.ReasonNoRemediation, says: "name one", state: halfway,
+			cb: breaker("", halfOpen("")), reason: v1alpha1.ReasonNoRemediation, says: "name one", state: halfway,
 		},
 		"A lapsed permit is free: its holder may take it anew": {
 			cb: breaker("", halfOpen("a")), plan: "a", after: time.Hour, allowed: true,
-			reason: circuit.ReasonPermitGranted, state: halfway, holder: "a",
+			reason: v1alpha1.ReasonPermitGranted, state: halfway, holder: "a",
 		},
 		"A lapsed permit is free: another plan may take it": {
 			cb: breaker("", halfOpen("a")), plan: "b", after: time.Hour, allowed: true,
-			reason: circuit.ReasonPermitGranted, state: halfway, holder: "b",
+			reason: v1alpha1.ReasonPermitGranted, state: halfway, holder: "b",
 		},
 		"An unknown state is open": {
 			cb:     breaker("", v1alpha1.RemediationBreakerStatus{State: "Ajar"}),
-			reason: circuit.ReasonInconsistentState, says: "InconsistentState", state: open,
+			reason: v1alpha1.ReasonInconsistentState, says: "InconsistentState", state: open,
 		},
 		"No state, but other fields, is open": {
-			cb: breaker("", v1alpha1.RemediationBreakerStatus{Openings: 2}), reason: circuit.ReasonInconsistentState,
+			cb: breaker("", v1alpha1.RemediationBreakerStatus{Openings: 2}), reason: v1alpha1.ReasonInconsistentState,
 			state: open,
 		},
 		"Open without openedAt stays open past its time": {
 			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.OpenedAt = nil })),
-			after: 40 * time.Minute, reason: circuit.ReasonInconsistentState, state: open,
+			after: 40 * time.Minute, reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 		"Open without nextProbeAt stays open": {
 			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.NextProbeAt = nil })),
-			after: 40 * time.Minute, reason: circuit.ReasonInconsistentState, state: open,
+			after: 40 * time.Minute, reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 		"Open until before it opened stays open": {
 			cb: breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) {
 				st.NextProbeAt = at(-time.Hour)
 			})),
-			after: 40 * time.Minute, reason: circuit.ReasonInconsistentState, state: open,
+			after: 40 * time.Minute, reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 		"Half-open without an opening is open": {
 			cb: breaker("", v1alpha1.RemediationBreakerStatus{State: halfway}), plan: "a",
-			reason: circuit.ReasonInconsistentState, state: open,
+			reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 		"Open without an opening counted stays open": {
 			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.Openings = 0 })),
-			after: 40 * time.Minute, reason: circuit.ReasonInconsistentState, state: open,
+			after: 40 * time.Minute, reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 		"A permit for nobody is open": {
 			cb: breaker("", with(halfOpen("a"), func(st *v1alpha1.RemediationBreakerStatus) {
 				st.Permit.Remediation = ""
 			})), plan: "a",
-			reason: circuit.ReasonInconsistentState, state: open,
+			reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 		"An open breaker with a permit drops it": {
 			cb: breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) {
 				st.Permit = halfOpen("a").Permit
 			})), plan: "a",
-			reason: circuit.ReasonInconsistentState, state: open,
+			reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 		"A closed breaker with a permit is open": {
 			cb: breaker("", v1alpha1.RemediationBreakerStatus{State: closed, Permit: halfOpen("a").Permit}), plan: "a",
-			reason: circuit.ReasonInconsistentState, state: open,
+			reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 		"Negative counters are open": {
 			cb: breaker("", v1alpha1.RemediationBreakerStatus{
 				State: closed, Openings: -1, Buckets: []v1alpha1.BreakerBucket{{Start: *at(0), Failures: -4}},
-			}), plan: "a", reason: circuit.ReasonInconsistentState, state: open,
+			}), plan: "a", reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 	}
 	for name, tc := range cases {

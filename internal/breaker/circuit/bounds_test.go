@@ -112,9 +112,9 @@ func TestAnObjectiveOfZeroIsRefused(t *testing.T) {
 // An opening that was taken back says so.
 func TestAnOpeningOfAFutureSaysThatTheClockWentBack(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
-	st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, circuit.ReasonStorm, "Many.", s, start.AddDate(1, 0, 0))
-	if st = circuit.Tick(st, s, start); st.Reason != circuit.ReasonClockWentBack {
-		t.Errorf("it is open because of %s, want %s", st.Reason, circuit.ReasonClockWentBack)
+	st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, v1alpha1.ReasonStorm, "Many.", s, start.AddDate(1, 0, 0))
+	if st = circuit.Tick(st, s, start); st.Reason != v1alpha1.ReasonClockWentBack {
+		t.Errorf("it is open because of %s, want %s", st.Reason, v1alpha1.ReasonClockWentBack)
 	}
 }
 

@@ -122,7 +122,7 @@ func Open(st v1alpha1.RemediationBreakerStatus, reason, message string, s v1alph
 func tick(in v1alpha1.RemediationBreakerStatus, l limits, now time.Time) v1alpha1.RemediationBreakerStatus {
 	st := *in.DeepCopy()
 	if isNew(&st) {
-		closed(&st, ReasonWithinLimits, messageWithinLimits)
+		closed(&st, v1alpha1.ReasonWithinLimits, messageWithinLimits)
 		return st
 	}
 	ahead := clampFuture(&st, now)
@@ -134,11 +134,12 @@ func tick(in v1alpha1.RemediationBreakerStatus, l limits, now time.Time) v1alpha
 	forgive(&st, l, now)
 	forgiveNamespaces(&st, l, now)
 	if why != "" {
-		trip(&st, ReasonInconsistentState, why, "", l, now)
+		trip(&st, v1alpha1.ReasonInconsistentState, why, "", l, now)
 		return st
 	}
 	if ahead {
-		st.Reason, st.Message = ReasonClockWentBack, messageOpen(messageAhead, st.OnlyNamespace, st.NextProbeAt.Time)
+		st.Reason, st.Message = v1alpha1.ReasonClockWentBack,
+			messageOpen(messageAhead, st.OnlyNamespace, st.NextProbeAt.Time)
 	}
 	elapse(&st, now)
 	return st
@@ -162,7 +163,7 @@ func elapse(st *v1alpha1.RemediationBreakerStatus, now time.Time) {
 		if now.Before(st.NextProbeAt.Time) {
 			// The clock went back: the promise of the opening still stands.
 			st.State = v1alpha1.BreakerOpen
-			st.Reason, st.Message = ReasonClockWentBack,
+			st.Reason, st.Message = v1alpha1.ReasonClockWentBack,
 				messageOpen(messageClockWentBack, st.OnlyNamespace, st.NextProbeAt.Time)
 		}
 	}
@@ -173,22 +174,22 @@ func elapse(st *v1alpha1.RemediationBreakerStatus, now time.Time) {
 func lapse(st *v1alpha1.RemediationBreakerStatus) {
 	message := messageLapsed(st.Permit) + " " + messageProbing(st.HalfOpenSuccesses)
 	st.Permit = nil
-	st.Reason, st.Message = ReasonPermitLapsed, message
+	st.Reason, st.Message = v1alpha1.ReasonPermitLapsed, message
 }
 
 // tripped gives the reason why a closed breaker opens after e, or nothing.
 func tripped(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Time) (reason, why string) {
 	switch {
 	case e.Type == CanaryFailed:
-		return ReasonCanaryFailed, messageCanary(e)
+		return v1alpha1.ReasonCanaryFailed, messageCanary(e)
 	case e.Type == TargetFailed && st.ConsecutiveFailures >= l.consecutive && enoughInRow(st, e):
-		return ReasonConsecutiveFailures, messageConsecutive(st.ConsecutiveFailures, l)
+		return v1alpha1.ReasonConsecutiveFailures, messageConsecutive(st.ConsecutiveFailures, l)
 	case e.Type != TargetFailed && e.Type != TargetSucceeded:
 		return "", ""
 	case !enoughInWindow(st, e, l, now):
 		return "", ""
 	case st.Outcomes >= l.minSamples && int64(st.Failures)*100 >= int64(l.ratio)*int64(st.Outcomes):
-		return ReasonFailureRatio, messageRatio(st, l)
+		return v1alpha1.ReasonFailurePercent, messageRatio(st, l)
 	}
 	return "", ""
 }
@@ -205,10 +206,10 @@ func probe(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Ti
 	st.Permit = nil
 	st.HalfOpenSuccesses++
 	if st.HalfOpenSuccesses < successesToClose {
-		st.Reason, st.Message = ReasonProbing, messageProbing(st.HalfOpenSuccesses)
+		st.Reason, st.Message = v1alpha1.ReasonProbing, messageProbing(st.HalfOpenSuccesses)
 		return
 	}
-	closed(st, ReasonRecovered, messageRecovered)
+	closed(st, v1alpha1.ReasonRecovered, messageRecovered)
 	// What was counted before is dealt with: one new failure must not add to it.
 	st.ConsecutiveFailures, st.Openings, st.FailingPolicies, st.FailingNamespaces = 0, 0, nil, nil
 	setWindow(st, nil)
@@ -243,7 +244,7 @@ func halfOpen(st *v1alpha1.RemediationBreakerStatus) {
 	for i := range st.FailingNamespaces {
 		st.FailingNamespaces[i].InRow = false // from now on: where a probe has failed
 	}
-	st.Reason, st.Message = ReasonProbing, messageProbing(0)
+	st.Reason, st.Message = v1alpha1.ReasonProbing, messageProbing(0)
 }
 
 // closed keeps openedAt, for people to read.

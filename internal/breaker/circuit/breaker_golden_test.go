@@ -53,7 +53,7 @@ func (s *story) tick() {
 }
 
 func (s *story) open(n int) {
-	s.become(fmt.Sprintf("%d policy breakers are open", n), circuit.Open(s.cb.Status, circuit.ReasonPolicyBreakersOpen,
+	s.become(fmt.Sprintf("%d policy breakers are open", n), circuit.Open(s.cb.Status, v1alpha1.ReasonPolicyBreakersOpen,
 		circuit.MessagePolicyBreakersOpen(n), v1alpha1.BreakerStrategy{}, s.now))
 }
 

@@ -86,55 +86,55 @@ func TestNext(t *testing.T) {
 	}{
 		"Two failures in a row stay closed": {
 			reason: "The limit is 3.",
-			events: "ff", want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Failures: 2, Outcomes: 2,
+			events: "ff", want: gist{State: closed, Reason: v1alpha1.ReasonWithinLimits, Failures: 2, Outcomes: 2,
 				InTheRow: 2, BucketsLen: 1},
 		},
 		"Three failures in a row open": {
 			reason: "The limit is 3.", events: "fff",
-			want: gist{State: open, Reason: circuit.ReasonConsecutiveFailures, Failures: 3, Outcomes: 3, InTheRow: 3,
+			want: gist{State: open, Reason: v1alpha1.ReasonConsecutiveFailures, Failures: 3, Outcomes: 3, InTheRow: 3,
 				Openings: 1, OpenFor: half, BucketsLen: 1},
 		},
 		"A success ends the row": {
 			reason: "Four outcomes are too few for the ratio.", events: "ffsf",
-			want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Failures: 3, Outcomes: 4, InTheRow: 1,
+			want: gist{State: closed, Reason: v1alpha1.ReasonWithinLimits, Failures: 3, Outcomes: 4, InTheRow: 1,
 				BucketsLen: 1},
 		},
 		"A fifth of at least five opens": {
 			reason: "1 of 5 is 20 %.", events: "ssssf",
-			want: gist{State: open, Reason: circuit.ReasonFailureRatio, Failures: 1, Outcomes: 5, InTheRow: 1,
+			want: gist{State: open, Reason: v1alpha1.ReasonFailurePercent, Failures: 1, Outcomes: 5, InTheRow: 1,
 				Openings: 1, OpenFor: half, BucketsLen: 1},
 		},
 		"The ratio doesn't depend on the order of outcomes": {
 			reason: "1 of 5, the failure first.", events: "fssss",
-			want: gist{State: open, Reason: circuit.ReasonFailureRatio, Failures: 1, Outcomes: 5, Openings: 1,
+			want: gist{State: open, Reason: v1alpha1.ReasonFailurePercent, Failures: 1, Outcomes: 5, Openings: 1,
 				OpenFor: half, BucketsLen: 1},
 		},
 		"Less than a fifth stays closed": {
 			reason: "1 of 6 is 16.7 %.", events: "sssssf",
-			want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Failures: 1, Outcomes: 6, InTheRow: 1,
+			want: gist{State: closed, Reason: v1alpha1.ReasonWithinLimits, Failures: 1, Outcomes: 6, InTheRow: 1,
 				BucketsLen: 1},
 		},
 		"Successes alone never open": {
 			reason: "0 of 8.", events: "ssssssss",
-			want: gist{State: closed, Reason: circuit.ReasonWithinLimits, Outcomes: 8, BucketsLen: 1},
+			want: gist{State: closed, Reason: v1alpha1.ReasonWithinLimits, Outcomes: 8, BucketsLen: 1},
 		},
 		"A failed canary opens at once": {
 			reason: "A canary exists to be believed.", events: "C",
-			want: gist{State: open, Reason: circuit.ReasonCanaryFailed, Failures: 1, Outcomes: 1, InTheRow: 1,
+			want: gist{State: open, Reason: v1alpha1.ReasonCanaryFailed, Failures: 1, Outcomes: 1, InTheRow: 1,
 				Openings: 1, OpenFor: half, BucketsLen: 1},
 		},
 		"A plan's end means nothing to a closed breaker": {
 			reason: "Its targets are counted one by one.", events: "RRRRRP",
-			want: gist{State: closed, Reason: circuit.ReasonWithinLimits},
+			want: gist{State: closed, Reason: v1alpha1.ReasonWithinLimits},
 		},
 		"Outcomes while open are counted, but don't open it again": {
 			reason: "They are of writes made before.", events: "CfCfR",
-			want: gist{State: open, Reason: circuit.ReasonCanaryFailed, Failures: 4, Outcomes: 4, InTheRow: 4,
+			want: gist{State: open, Reason: v1alpha1.ReasonCanaryFailed, Failures: 4, Outcomes: 4, InTheRow: 4,
 				Openings: 1, OpenFor: half, BucketsLen: 1},
 		},
 		"One plan's success keeps the breaker half-open and frees the permit": {
 			reason: "Two are needed.", from: halfOpen("probe"), events: "sP",
-			want: gist{State: halfway, Reason: circuit.ReasonProbing, Outcomes: 1, Openings: 1, Successes: 1,
+			want: gist{State: halfway, Reason: v1alpha1.ReasonProbing, Outcomes: 1, Openings: 1, Successes: 1,
 				BucketsLen: 1},
 		},
 		"A plan without the permit proves nothing": {
@@ -143,12 +143,12 @@ func TestNext(t *testing.T) {
 		},
 		"A target's failure in half-open opens again for twice as long": {
 			reason: "Second opening.", from: halfOpen("probe"), events: "f",
-			want: gist{State: open, Reason: circuit.ReasonProbeFailed, Failures: 1, Outcomes: 1, InTheRow: 1,
+			want: gist{State: open, Reason: v1alpha1.ReasonProbeFailed, Failures: 1, Outcomes: 1, InTheRow: 1,
 				Openings: 2, OpenFor: 2 * half, BucketsLen: 1},
 		},
 		"A plan's failure in half-open opens again": {
 			reason: "Rolled back though no target failed: still harm.", from: halfOpen("probe"), events: "R",
-			want: gist{State: open, Reason: circuit.ReasonProbeFailed, Openings: 2, OpenFor: 2 * half},
+			want: gist{State: open, Reason: v1alpha1.ReasonProbeFailed, Openings: 2, OpenFor: 2 * half},
 		},
 	}
 	for name, tc := range cases {
@@ -174,7 +174,7 @@ func TestTwoProbesCloseAndStartAfresh(t *testing.T) {
 		}
 		st = circuit.Next(st, circuit.Event{Type: circuit.PlanSucceeded, Key: plan, Remediation: plan}, s, now)
 	}
-	if diff := cmp.Diff(gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonRecovered}, gistOf(st)); diff != "" {
+	if diff := cmp.Diff(gist{State: v1alpha1.BreakerClosed, Reason: v1alpha1.ReasonRecovered}, gistOf(st)); diff != "" {
 		t.Fatalf("after two successes (-want +got):\n%s", diff)
 	}
 	st = circuit.Next(st, circuit.Event{Type: circuit.CanaryFailed, Key: "third"}, s, start.Add(time.Hour))
@@ -185,9 +185,9 @@ func TestTwoProbesCloseAndStartAfresh(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
-	st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, circuit.ReasonPolicyBreakersOpen,
+	st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, v1alpha1.ReasonPolicyBreakersOpen,
 		circuit.MessagePolicyBreakersOpen(3), s, start)
-	want := gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonPolicyBreakersOpen, Openings: 1,
+	want := gist{State: v1alpha1.BreakerOpen, Reason: v1alpha1.ReasonPolicyBreakersOpen, Openings: 1,
 		OpenFor: 30 * time.Minute}
 	if diff := cmp.Diff(want, gistOf(st)); diff != "" {
 		t.Errorf("Open (-want +got):\n%s", diff)

@@ -99,7 +99,7 @@ func Burn(st v1alpha1.RemediationBreakerStatus, a Answer, s v1alpha1.BreakerStra
 	if spent > maxSpent {
 		record.Verdict = v1alpha1.SLOBurning
 		if !opensAll(&st) {
-			trip(&st, ReasonSLOBurn, messageBurn(spent, s.SLO), "", l, now)
+			trip(&st, v1alpha1.ReasonSLOBurn, messageBurn(spent, s.SLO), "", l, now)
 		}
 	}
 	return st
@@ -131,7 +131,7 @@ func SLOGate(breaker string, st *v1alpha1.RemediationBreakerStatus, s v1alpha1.B
 	case st.SLO.Verdict == v1alpha1.SLOWithin:
 		return Verdict{Allowed: true, Reason: string(v1alpha1.SLOWithin), Message: st.SLO.Message}
 	case st.SLO.Verdict == v1alpha1.SLOBurning:
-		return Verdict{Reason: ReasonSLOBurn, Message: messageSLORefused(breaker, st.SLO.Message)}
+		return Verdict{Reason: v1alpha1.ReasonSLOBurn, Message: messageSLORefused(breaker, st.SLO.Message)}
 	default:
 		return Verdict{Reason: v1alpha1.ReasonSLOUnknown, Message: messageSLORefused(breaker, st.SLO.Message)}
 	}

@@ -93,7 +93,7 @@ func TestBurn(t *testing.T) {
 			if v.Allowed != (tc.verdict == v1alpha1.SLOWithin) || !v.Allowed && (v.Reason == "" || v.Message == "") {
 				t.Errorf("%s\nthe gate says %+v", tc.reason, v)
 			}
-			if tc.state == v1alpha1.BreakerOpen && st.Reason != circuit.ReasonSLOBurn {
+			if tc.state == v1alpha1.BreakerOpen && st.Reason != v1alpha1.ReasonSLOBurn {
 				t.Errorf("opened by %s", st.Reason)
 			}
 		})

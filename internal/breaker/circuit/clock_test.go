@@ -18,7 +18,7 @@ func TestTimesOfAFutureAreBelievedForADayAtMost(t *testing.T) {
 	s := v1alpha1.BreakerStrategy{}
 	const year = 365 * 24 * time.Hour
 	opened := func(ahead time.Duration) v1alpha1.RemediationBreakerStatus {
-		st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, circuit.ReasonStorm, "Many.", s, start.Add(ahead))
+		st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, v1alpha1.ReasonStorm, "Many.", s, start.Add(ahead))
 		return st
 	}
 	far := opened(0)

@@ -76,7 +76,7 @@ func Reset(cb *v1alpha1.RemediationBreaker, now time.Time) (st v1alpha1.Remediat
 		Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
 		LastHandledResetToken: token,
 		LastReset:             &v1alpha1.BreakerResetRecord{By: by, At: *MicroTime(now), Reason: reason}}
-	closed(&out, ReasonReset, messageReset(out.LastReset))
+	closed(&out, v1alpha1.ReasonReset, messageReset(out.LastReset))
 	return *out.DeepCopy(), true
 }
 
@@ -86,7 +86,7 @@ func Forgotten(cb *v1alpha1.RemediationBreaker) v1alpha1.RemediationBreakerStatu
 	out := v1alpha1.RemediationBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration,
 		Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
 		LastHandledResetToken: cb.Status.LastHandledResetToken, LastReset: cb.Status.LastReset}
-	closed(&out, ReasonForgotten, messageForgotten)
+	closed(&out, v1alpha1.ReasonForgotten, messageForgotten)
 	return *out.DeepCopy()
 }
 

@@ -103,7 +103,7 @@ func TestReset(t *testing.T) {
 	if !ok {
 		t.Fatal("a reset that was asked for isn't carried out")
 	}
-	want := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonReset,
+	want := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Reason: v1alpha1.ReasonReset,
 		Message:  "Reset by alice@example.com: the registry is back. The count starts afresh.",
 		OpenedAt: opened.OpenedAt, LastOutcomeAt: opened.LastOutcomeAt, Recorded: []string{"k"},
 		LastHandledResetToken: "1",

@@ -48,13 +48,14 @@ func TripGlobal(open []v1alpha1.RemediationBreakerStatus) bool {
 
 func openedByFailures(reason string) bool {
 	return slices.Contains(
-		[]string{ReasonCanaryFailed, ReasonConsecutiveFailures, ReasonFailureRatio, ReasonProbeFailed}, reason)
+		[]string{v1alpha1.ReasonCanaryFailed, v1alpha1.ReasonConsecutiveFailures, v1alpha1.ReasonFailurePercent,
+			v1alpha1.ReasonProbeFailed}, reason)
 }
 
 // HeldByPolicies says whether the global breaker is open for no other reason than that
 // policies' breakers are.
 func HeldByPolicies(st *v1alpha1.RemediationBreakerStatus) bool {
-	return st.State == v1alpha1.BreakerOpen && st.Reason == ReasonPolicyBreakersOpen
+	return st.State == v1alpha1.BreakerOpen && st.Reason == v1alpha1.ReasonPolicyBreakersOpen
 }
 
 // ReleaseGlobal is the status of the global breaker once the policies' breakers that held it
@@ -73,7 +74,7 @@ func ReleaseGlobal(in v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrat
 		return st
 	}
 	st.Openings--
-	closed(&st, ReasonWithinLimits, messageReleased)
+	closed(&st, v1alpha1.ReasonWithinLimits, messageReleased)
 	return st
 }
 

@@ -103,8 +103,8 @@ func TestTripGlobal(t *testing.T) {
 		return st
 	}
 	type list = []v1alpha1.RemediationBreakerStatus
-	x, y, cluster, storm := in(circuit.ReasonCanaryFailed, "x"), in(circuit.ReasonFailureRatio, "y"),
-		in(circuit.ReasonProbeFailed, ""), in(circuit.ReasonStorm)
+	x, y, cluster, storm := in(v1alpha1.ReasonCanaryFailed, "x"), in(v1alpha1.ReasonFailurePercent, "y"),
+		in(v1alpha1.ReasonProbeFailed, ""), in(v1alpha1.ReasonStorm)
 	cases := map[string]struct {
 		open list
 		want bool
@@ -114,13 +114,14 @@ func TestTripGlobal(t *testing.T) {
 		"three in two namespaces":           {list{x, x, y}, true},
 		"three in one namespace":            {list{x, x, x}, false},
 		"nine in one namespace":             {list{x, x, x, x, x, x, x, x, x}, false},
-		"one that failed in two of them":    {list{x, x, in(circuit.ReasonCanaryFailed, "x", "y")}, true},
+		"one that failed in two of them":    {list{x, x, in(v1alpha1.ReasonCanaryFailed, "x", "y")}, true},
 		"three in cluster scope":            {list{cluster, cluster, cluster}, false},
 		"cluster scope and a namespace":     {list{cluster, cluster, x}, true},
 		"three storms":                      {list{storm, storm, storm}, true},
-		"a storm where a target had failed": {list{x, x, in(circuit.ReasonStorm, "x")}, true},
+		"a storm where a target had failed": {list{x, x, in(v1alpha1.ReasonStorm, "x")}, true},
 		"three of an earlier version": {
-			list{in(circuit.ReasonCanaryFailed), in(circuit.ReasonCanaryFailed), in(circuit.ReasonCanaryFailed)}, true},
+			list{in(v1alpha1.ReasonCanaryFailed), in(v1alpha1.ReasonCanaryFailed), in(v1alpha1.ReasonCanaryFailed)},
+			true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +136,7 @@ func TestReleaseGlobal(t *testing.T) {
 	var s v1alpha1.BreakerStrategy
 	s.SetDefaults()
 	held := func(st v1alpha1.RemediationBreakerStatus) v1alpha1.RemediationBreakerStatus {
-		return circuit.Open(st, circuit.ReasonPolicyBreakersOpen, circuit.MessagePolicyBreakersOpen(3), s, start)
+		return circuit.Open(st, v1alpha1.ReasonPolicyBreakersOpen, circuit.MessagePolicyBreakersOpen(3), s, start)
 	}
 	if st := circuit.ReleaseGlobal(held(v1alpha1.RemediationBreakerStatus{}), s,
 		start); st.State != v1alpha1.BreakerClosed || st.Openings != 0 || st.NextProbeAt != nil {
@@ -147,10 +148,10 @@ func TestReleaseGlobal(t *testing.T) {
 			Policy: "b", Namespaces: []string{"y"}}.ForGlobal(), s, start)
 	}
 	if st := circuit.ReleaseGlobal(row, s, start); st.State != v1alpha1.BreakerOpen ||
-		st.Reason != circuit.ReasonConsecutiveFailures {
+		st.Reason != v1alpha1.ReasonConsecutiveFailures {
 		t.Errorf("what failed meanwhile is forgotten: %s (%s)", st.State, st.Reason)
 	}
-	other := circuit.Open(v1alpha1.RemediationBreakerStatus{}, circuit.ReasonStorm, "Another reason.", s, start)
+	other := circuit.Open(v1alpha1.RemediationBreakerStatus{}, v1alpha1.ReasonStorm, "Another reason.", s, start)
 	if st := circuit.ReleaseGlobal(other, s, start); st.State != v1alpha1.BreakerOpen {
 		t.Errorf("it was open for another reason, and is %s", st.State)
 	}

@@ -12,57 +12,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// Reasons of a breaker's state, in its status.
-const (
-	// ReasonWithinLimits: closed, and too few failures to open.
-	ReasonWithinLimits = "WithinLimits"
-	// ReasonRecovered: closed again, for the probes succeeded.
-	ReasonRecovered = "Recovered"
-	// ReasonCanaryFailed: opened by a failed canary.
-	ReasonCanaryFailed = "CanaryFailed"
-	// ReasonConsecutiveFailures: opened by failures in a row.
-	ReasonConsecutiveFailures = "ConsecutiveFailures"
-	// ReasonFailureRatio: opened by the share of failures in the window.
-	ReasonFailureRatio = "FailurePercent"
-	// ReasonPolicyBreakersOpen: the global breaker, opened because several
-	// policies' breakers are.
-	ReasonPolicyBreakersOpen = "PolicyBreakersOpen"
-	// ReasonStorm: opened because many objects began to violate the policy at once.
-	ReasonStorm = "Storm"
-	// ReasonSLOBurn: opened because an error budget burns too fast.
-	ReasonSLOBurn = "SLOBurn"
-	// ReasonReset: closed by a person.
-	ReasonReset = "Reset"
-	// ReasonProbing: half-open; one plan is let through, or is under way.
-	ReasonProbing = "Probing"
-	// ReasonProbeFailed: opened again by a failure while half-open.
-	ReasonProbeFailed = "ProbeFailed"
-	// ReasonPermitLapsed: half-open still; the probe didn't end in time, and another
-	// plan may take the permit.
-	ReasonPermitLapsed = "PermitLapsed"
-	// ReasonClockWentBack: open still or again, for the clock went back to before
-	// nextProbeAt, or far behind the opening.
-	ReasonClockWentBack = "ClockWentBack"
-	// ReasonForgotten: closed because what it covered is gone.
-	ReasonForgotten = "Forgotten"
-	// ReasonInconsistentState: opened because its status can't be right.
-	ReasonInconsistentState = "InconsistentState"
-)
-
-// Further reasons of a Verdict.
-const (
-	// ReasonForcedOpen: a person holds the breaker open.
-	ReasonForcedOpen = v1alpha1.ReasonForcedOpen
-	// ReasonUnreadable: the breaker couldn't be read, or isn't there.
-	ReasonUnreadable = "BreakerUnreadable"
-	// ReasonPermitGranted: the plan holds the half-open breaker's permit.
-	ReasonPermitGranted = "PermitGranted"
-	// ReasonPermitHeld: another plan holds it.
-	ReasonPermitHeld = "PermitHeld"
-	// ReasonNoRemediation: a permit needs a plan's name.
-	ReasonNoRemediation = "NoRemediation"
-)
-
 const (
 	messageWithinLimits  = "Failures are within the limits; writes go through."
 	messageRecovered     = "Two plans in a row succeeded in full; writes go through again and the count starts afresh."

@@ -15,13 +15,13 @@ func blamed(st *v1alpha1.RemediationBreakerStatus, e Event, reason string, l lim
 		return "" // what several policies share has its own count of who failed, and where
 	}
 	switch reason {
-	case ReasonConsecutiveFailures:
+	case v1alpha1.ReasonConsecutiveFailures:
 		return alone(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return f.InRow })
-	case ReasonFailureRatio:
+	case v1alpha1.ReasonFailurePercent:
 		return alone(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool {
 			return inWindow(f.LastFailedAt, l, now)
 		})
-	case ReasonCanaryFailed, ReasonProbeFailed:
+	case v1alpha1.ReasonCanaryFailed, v1alpha1.ReasonProbeFailed:
 		if len(e.Namespaces) == 1 {
 			return e.Namespaces[0]
 		}
@@ -70,13 +70,13 @@ func probeFailed(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now t
 	if e.global && len(e.Namespaces) > 0 && !enoughInRow(st, Event{global: true}) {
 		if e.Type == PlanFailed && st.Permit != nil && st.Permit.Remediation == e.Remediation {
 			st.Permit = nil
-			st.Reason, st.Message = ReasonProbing, messageProbing(st.HalfOpenSuccesses)
+			st.Reason, st.Message = v1alpha1.ReasonProbing, messageProbing(st.HalfOpenSuccesses)
 		}
 		return
 	}
-	only := blamed(st, e, ReasonProbeFailed, l, now)
+	only := blamed(st, e, v1alpha1.ReasonProbeFailed, l, now)
 	if st.OnlyNamespace != "" && st.OnlyNamespace != only {
 		only = ""
 	}
-	trip(st, ReasonProbeFailed, messageProbeFailed(e), only, l, now)
+	trip(st, v1alpha1.ReasonProbeFailed, messageProbeFailed(e), only, l, now)
 }

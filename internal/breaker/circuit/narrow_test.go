@@ -111,7 +111,7 @@ func TestOneNamespaceStopsNoOther(t *testing.T) {
 		st, now := v1alpha1.RemediationBreakerStatus{}, start
 		if global {
 			st = halfOpen("a")
-			st.Reason, st.Message = circuit.ReasonProbing, "Half-open."
+			st.Reason, st.Message = v1alpha1.ReasonProbing, "Half-open."
 		}
 		for i := range rapid.IntRange(1, 60).Draw(t, "events") {
 			e := drawEvent(t)

@@ -65,7 +65,7 @@ func Storm(st v1alpha1.RemediationBreakerStatus, v Violations, s v1alpha1.Breake
 			if st.State == v1alpha1.BreakerOpen {
 				only = "" // another namespace has opened it already
 			}
-			trip(&st, ReasonStorm, messageStorm(rise, v, l), only, l, now)
+			trip(&st, v1alpha1.ReasonStorm, messageStorm(rise, v, l), only, l, now)
 			st.Storm = calm(v, l, now)
 			return st
 		}

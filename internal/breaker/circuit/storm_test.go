@@ -80,8 +80,8 @@ func TestStorm(t *testing.T) {
 			if st.State != tc.want {
 				t.Errorf("%s\nthe breaker is %s (%s: %s), want %s", tc.reason, st.State, st.Reason, st.Message, tc.want)
 			}
-			if st.State == v1alpha1.BreakerOpen && st.Reason != circuit.ReasonStorm {
-				t.Errorf("opened by %s, want %s", st.Reason, circuit.ReasonStorm)
+			if st.State == v1alpha1.BreakerOpen && st.Reason != v1alpha1.ReasonStorm {
+				t.Errorf("opened by %s, want %s", st.Reason, v1alpha1.ReasonStorm)
 			}
 		})
 	}

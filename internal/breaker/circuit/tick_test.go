@@ -26,44 +26,44 @@ func TestTickByTimeAlone(t *testing.T) {
 	}{
 		"A new breaker is closed": {
 			reason: "Nothing at all is set.",
-			want:   gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits},
+			want:   gist{State: v1alpha1.BreakerClosed, Reason: v1alpha1.ReasonWithinLimits},
 		},
 		"A breaker that nobody has looked at yet is closed": {
 			reason: "The schema's default is all that it has.",
 			from:   v1alpha1.RemediationBreakerStatus{ObservedGeneration: v1alpha1.NotObserved},
-			want:   gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits},
+			want:   gist{State: v1alpha1.BreakerClosed, Reason: v1alpha1.ReasonWithinLimits},
 		},
 		"A status that was observed and has no state is broken, not new": {
 			reason: "Something was written, and what isn't known.",
 			from:   v1alpha1.RemediationBreakerStatus{ObservedGeneration: 1},
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonInconsistentState, Openings: 1,
+			want: gist{State: v1alpha1.BreakerOpen, Reason: v1alpha1.ReasonInconsistentState, Openings: 1,
 				OpenFor: 30 * time.Minute},
 		},
 		"A status with a storm's count and no state is broken, not new": {
 			reason: "Whoever counts gives the breaker a state too.",
 			from:   v1alpha1.RemediationBreakerStatus{Storm: &v1alpha1.BreakerStorm{Revision: "r", Violating: 3}},
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonInconsistentState, Openings: 1,
+			want: gist{State: v1alpha1.BreakerOpen, Reason: v1alpha1.ReasonInconsistentState, Openings: 1,
 				OpenFor: 30 * time.Minute},
 		},
 		"A status with a condition and no state is broken, not new": {
 			reason: "Something was written, and what isn't known.",
 			from:   v1alpha1.RemediationBreakerStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady}}},
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonInconsistentState, Openings: 1,
+			want: gist{State: v1alpha1.BreakerOpen, Reason: v1alpha1.ReasonInconsistentState, Openings: 1,
 				OpenFor: 30 * time.Minute},
 		},
 		"An open breaker stays open until its time": {
 			reason: "1 s is left.", from: opened, after: 30*time.Minute - time.Second,
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonCanaryFailed, Failures: 1, Outcomes: 1,
+			want: gist{State: v1alpha1.BreakerOpen, Reason: v1alpha1.ReasonCanaryFailed, Failures: 1, Outcomes: 1,
 				Openings: 1, InTheRow: 1, OpenFor: 30 * time.Minute, BucketsLen: 1},
 		},
 		"An open breaker turns half-open at its time": {
 			reason: "nextProbeAt is reached.", from: opened, after: 30 * time.Minute,
-			want: gist{State: v1alpha1.BreakerHalfOpen, Reason: circuit.ReasonProbing, Openings: 1, InTheRow: 1},
+			want: gist{State: v1alpha1.BreakerHalfOpen, Reason: v1alpha1.ReasonProbing, Openings: 1, InTheRow: 1},
 		},
 		"A permit that lapses is free again, and no opening": {
 			reason: "A probe that doesn't end is neither a success nor a failure.", from: halfOpen("probe"),
 			after: time.Hour,
-			want:  gist{State: v1alpha1.BreakerHalfOpen, Reason: circuit.ReasonPermitLapsed, Openings: 1},
+			want:  gist{State: v1alpha1.BreakerHalfOpen, Reason: v1alpha1.ReasonPermitLapsed, Openings: 1},
 		},
 		"A permit holds until its end": {
 			reason: "1 s is left.", from: halfOpen("probe"), after: time.Hour - time.Second,
@@ -72,21 +72,21 @@ func TestTickByTimeAlone(t *testing.T) {
 		"Outcomes stay in the window": {
 			reason: "Buckets are 5 minutes long; 6 of them make the window.", from: counted,
 			after: 30*time.Minute - time.Second,
-			want: gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, Failures: 1, Outcomes: 2,
+			want: gist{State: v1alpha1.BreakerClosed, Reason: v1alpha1.ReasonWithinLimits, Failures: 1, Outcomes: 2,
 				InTheRow: 1, BucketsLen: 1},
 		},
 		"Outcomes leave with the window": {
 			reason: "The row of failures has no time.", from: counted, after: 30 * time.Minute,
-			want: gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, InTheRow: 1},
+			want: gist{State: v1alpha1.BreakerClosed, Reason: v1alpha1.ReasonWithinLimits, InTheRow: 1},
 		},
 		"A clock gone back keeps the outcomes of its future": {
 			reason: "They are real.", from: counted, after: -20 * time.Minute,
-			want: gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, Failures: 1, Outcomes: 2,
+			want: gist{State: v1alpha1.BreakerClosed, Reason: v1alpha1.ReasonWithinLimits, Failures: 1, Outcomes: 2,
 				InTheRow: 1, BucketsLen: 1},
 		},
 		"A clock gone back takes half-open back to open": {
 			reason: "The promise to stay open until nextProbeAt stands.", from: halfOpen(""), after: -10 * time.Minute,
-			want: gist{State: v1alpha1.BreakerOpen, Reason: circuit.ReasonClockWentBack, Openings: 1,
+			want: gist{State: v1alpha1.BreakerOpen, Reason: v1alpha1.ReasonClockWentBack, Openings: 1,
 				OpenFor: 59 * time.Minute},
 		},
 	}
@@ -123,7 +123,7 @@ func TestShorterWindowKeepsSixBuckets(t *testing.T) {
 		st = circuit.Next(st, circuit.Event{Type: circuit.TargetFailed}, short, start.Add(time.Duration(i)*time.Minute))
 	}
 	st = circuit.Next(st, circuit.Event{Type: circuit.TargetFailed}, long, start.Add(11*time.Minute))
-	want := gist{State: v1alpha1.BreakerClosed, Reason: circuit.ReasonWithinLimits, Failures: 7, Outcomes: 7,
+	want := gist{State: v1alpha1.BreakerClosed, Reason: v1alpha1.ReasonWithinLimits, Failures: 7, Outcomes: 7,
 		InTheRow: 7, BucketsLen: 6}
 	if diff := cmp.Diff(want, gistOf(st)); diff != "" {
 		t.Errorf("after the window grew (-want +got):\n%s", diff)

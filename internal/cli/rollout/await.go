@@ -14,7 +14,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
-	"evenkeel.dev/evenkeel/internal/display"
 )
 
 // await finds the plan that a name stands for. Of a policy it waits for the one that is
@@ -71,7 +70,7 @@ func another(policy *v1alpha1.ClusterRegoPolicy, rem *v1alpha1.Remediation, demo
 	seen := policy.Status.ObservedGeneration == policy.Generation
 	previewed := rem.Status.Phase == v1alpha1.PhasePreviewed && mode != v1alpha1.RemediationDryRun && !demoted
 	switch {
-	case !display.Settled(rem), mode == "", mode == v1alpha1.RemediationDisabled:
+	case !rem.Rests(), mode == "", mode == v1alpha1.RemediationDisabled:
 		return ""
 	case seen && scan != nil && scan.State == v1alpha1.ScanComplete && scan.Violating == 0:
 		return ""

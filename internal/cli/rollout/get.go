@@ -3,7 +3,6 @@
 package rollout
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,19 +108,13 @@ func printPlans(plans []v1alpha1.Remediation, out io.Writer) error {
 	table := output.Columns(out, "NAME", "POLICY", "PHASE", "REASON", "WAVE", "TARGETS", "DONE", "FAILED", "AGE")
 	for _, rem := range plans {
 		s := rem.Status
-		output.Row(table, rem.Name, rem.Spec.Plan.Policy.Name, string(phaseOf(&rem)), s.Reason,
+		output.Row(table, rem.Name, rem.Spec.Plan.Policy.Name, string(rem.Phase()), s.Reason,
 			canary.WaveLabel(rem.Spec.Plan, s.Wave), fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(s.Counts.Done),
 			fmt.Sprint(s.Counts.Failed), duration.HumanDuration(time.Since(rem.CreationTimestamp.Time)))
 	}
 	return table.Flush()
 }
 
-// phaseOf is a plan's phase; one that nobody has looked at yet is Planned.
-func phaseOf(rem *v1alpha1.Remediation) v1alpha1.RemediationPhase {
-	return cmp.Or(rem.Status.Phase, v1alpha1.PhasePlanned)
-}
-
-// viewer reads rollouts and shows them.
 type viewer struct {
 	client client.Reader
 	screen *terminal.Screen
@@ -142,7 +135,7 @@ func (v *viewer) follow(ctx context.Context, name string) error {
 		if err := v.show(r); err != nil {
 			return err
 		}
-		if display.Settled(r.Remediation) {
+		if r.Remediation.Rests() {
 			return outcome(r.Remediation)
 		}
 		select {
@@ -155,7 +148,7 @@ func (v *viewer) follow(ctx context.Context, name string) error {
 
 // outcome is the error that an ended rollout leaves, if it needs a person.
 func outcome(rem *v1alpha1.Remediation) error {
-	if display.Well(rem) {
+	if rem.Status.Succeeded() {
 		return nil
 	}
 	return command.Exit(command.ExitFailed,

@@ -87,7 +87,7 @@ func printHistory(plans []v1alpha1.Remediation, out io.Writer) error {
 	for _, rem := range plans {
 		c := rem.Status.Counts
 		output.Row(table, rem.Name, rem.Spec.Plan.Policy.Name,
-			fmt.Sprintf("%.*s", shortRevision, rem.Spec.Plan.Policy.Revision), string(phaseOf(&rem)),
+			fmt.Sprintf("%.*s", shortRevision, rem.Spec.Plan.Policy.Revision), string(rem.Phase()),
 			cmp.Or(rem.Status.Reason, "-"),
 			rem.CreationTimestamp.UTC().Format("2006-01-02 15:04:05Z"), timeOf(rem.Status.CompletedAt),
 			fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(c.Done), fmt.Sprint(c.Failed), fmt.Sprint(c.Reverted),

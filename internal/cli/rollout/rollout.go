@@ -88,7 +88,7 @@ func planNames(ctx context.Context, c client.Reader) ([]string, error) {
 	return connect.Listed(ctx, c, list, func() (out []string) {
 		for _, rem := range list.Items {
 			out = append(out, fmt.Sprintf("%s\tRemediation of %s, %s", rem.Name, rem.Spec.Plan.Policy.Name,
-				phaseOf(&rem)))
+				rem.Phase()))
 		}
 		return out
 	})

@@ -16,7 +16,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/request"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
-	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -107,7 +106,7 @@ func undoable(rem *v1alpha1.Remediation) error {
 	case rem.DeletionTimestamp != nil:
 		return command.Exit(command.ExitFailure,
 			fmt.Errorf("remediation %s is being deleted: its record goes with it", rem.Name))
-	case rem.Spec.DesiredState == v1alpha1.StateUndone && display.Settled(rem):
+	case rem.Spec.DesiredState == v1alpha1.StateUndone && rem.Rests():
 		return command.Exit(command.ExitFailure,
 			fmt.Errorf("remediation %s has been undone (%s)", rem.Name, rem.Status.Phase))
 	case rem.Status.Phase == v1alpha1.PhasePreviewed:
@@ -134,7 +133,7 @@ func aloneAtWork(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation
 		if plans[i].Name != rem.Name && !plans[i].Status.Phase.Final() {
 			return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s of the same policy is at work (%s), "+
 				"and would fix again what is undone; end it first: evenkeel rollout abort %s",
-				plans[i].Name, phaseOf(&plans[i]), plans[i].Name))
+				plans[i].Name, plans[i].Phase(), plans[i].Name))
 		}
 	}
 	return nil

@@ -30,11 +30,11 @@ func TestFixesOfEveryVerbAreProved(t *testing.T) {
 			"the example says what can't be", append(allow("Delete"), patch, `{"action": "delete"}`),
 			[]string{"the fix removes it (say fixed: true)"},
 		},
-		"a verb that the strategy doesn't allow": {
+		"an action that the strategy doesn't allow": {
 			"it would fail in the cluster", []string{patch, `{"action": "delete"}`, manifest, "fixed: true"},
 			[]string{`it uses "delete": add Delete to them`},
 		},
-		"a verb that the kind can't take": {
+		"an action that the kind can't take": {
 			"it would fail in the cluster",
 			append(allow("Restart"), patch, `{"action": "restart"}`, manifest, "fixed: true"),
 			[]string{"a fix that can be applied", "no pod template"},

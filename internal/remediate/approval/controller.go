@@ -176,9 +176,9 @@ func setStatus(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, refu
 }
 
 func (s *Controller) announce(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) {
-	reason := escalate.ReasonApproved
+	reason := v1alpha1.EventApproved
 	if a.Spec.Decision == v1alpha1.DecisionReject {
-		reason = escalate.ReasonRejected
+		reason = v1alpha1.EventRejected
 	}
 	s.events.Rollout(plan, reason, Describe(plan.Status.Approval))
 	s.metrics.answered(plan)

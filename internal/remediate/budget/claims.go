@@ -53,12 +53,9 @@ func aboutToBegin(rem *v1alpha1.Remediation) bool {
 		return true
 	case v1alpha1.PhaseHeld:
 		return rem.Status.HeldFrom == v1alpha1.PhasePlanned || rem.Status.HeldFrom == v1alpha1.PhaseApplying
-	case v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying,
-		v1alpha1.PhaseSoaking,
-		v1alpha1.PhaseRollingBack, v1alpha1.PhasePreviewed, v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack,
-		v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
+	default:
+		return false
 	}
-	return false
 }
 
 // patient says whether a plan has begun to write so lately that it waits for others.

@@ -132,11 +132,11 @@ func TestAFixThatIsHalfWritten(t *testing.T) {
 		noted     bool
 	}{
 		"none was sent": {reason: "it is computed anew", want: v1alpha1.TargetPending,
-			why: "Retrying", state: "bad"},
+			why: v1alpha1.ReasonRetrying, state: "bad"},
 		"both were sent": {reason: "it is applied", sent: 2, want: v1alpha1.TargetApplied,
 			state: "good", noted: true},
 		"the first was sent": {reason: "what was written is taken back, and it is computed anew", sent: 1,
-			want: v1alpha1.TargetPending, why: "Retrying", state: "bad"},
+			want: v1alpha1.TargetPending, why: v1alpha1.ReasonRetrying, state: "bad"},
 		"somebody has used what was made": {reason: "it is theirs by now, and said so", sent: 1,
 			meanwhile: func(b *bench) {
 				b.set("note", "mine", "yes")

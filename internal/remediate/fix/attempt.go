@@ -123,7 +123,7 @@ func (a *Attempt) Retry(message string, after time.Duration) *v1alpha1.TargetRec
 		return a.Failed(v1alpha1.ReasonRetriesExhausted,
 			fmt.Sprintf("gave up after %d tries: %s", a.Previous.Attempts+1, message))
 	}
-	rec := a.Pending("Retrying", message)
+	rec := a.Pending(v1alpha1.ReasonRetrying, message)
 	rec.Attempts++
 	next := metav1.NewMicroTime(a.Targets.Clock.Now().Add(after))
 	rec.NextAttemptAt = &next

@@ -79,7 +79,7 @@ func TestWaitingForADisruptionBudgetIsNoTry(t *testing.T) {
 		"refused after the deadline": {refused, ago(2 * time.Minute), v1alpha1.TargetFailed,
 			v1alpha1.ReasonDisruptionBudget, 0},
 		"a server that throttles is a try": {apierrors.NewTooManyRequests("slow down", 1), nil, v1alpha1.TargetPending,
-			"Retrying", 1},
+			v1alpha1.ReasonRetrying, 1},
 		"a denial while it waited is final": {
 			apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(`admission webhook "x" denied the request`)),
 			ago(time.Minute), v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, 0},

@@ -8,7 +8,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // maxKeptPlans bounds the ended plans of a policy that are kept beyond its history
@@ -44,14 +43,14 @@ func BeyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, kep
 	place := int32(0) // among the ended plans, the newest first
 	for i := len(plans) - 1; i >= 0; i-- {
 		rem := plans[i]
-		if !rollout.Rests(&rem) || rem.DeletionTimestamp != nil {
+		if !rem.Rests() || rem.DeletionTimestamp != nil {
 			continue
 		}
 		place++
 		if i == len(plans)-1 || slices.Contains(kept, rem.Name) {
 			continue
 		}
-		left := h.MaxAge.Duration - now.Sub(EndOf(rem))
+		left := h.MaxAge.Duration - now.Sub(rem.EndTime())
 		if place > h.Limit || left < 0 {
 			left = Remembered(&rem, now)
 		}
@@ -70,7 +69,7 @@ func Remembered(rem *v1alpha1.Remediation, now time.Time) time.Duration {
 	if rem.Status.Counts.Done == 0 || rem.Status.Phase == v1alpha1.PhasePreviewed {
 		return -1
 	}
-	return fightMemory - now.Sub(EndOf(*rem))
+	return fightMemory - now.Sub(rem.EndTime())
 }
 
 // Sooner is the shorter of two waits, of which zero means none.

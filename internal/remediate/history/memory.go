@@ -63,7 +63,7 @@ func New() *Past {
 
 // Remember adds what one ended plan tells.
 func (h *Past) Remember(rem *v1alpha1.Remediation, b *record.Records, revision string, now time.Time) {
-	ended := EndOf(*rem)
+	ended := rem.EndTime()
 	if ended.After(now) {
 		ended = now // it was written under another clock
 	}
@@ -133,7 +133,7 @@ func (h *Past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago
 // sets back. Large ones count while they are read for fast fights.
 func TellsSlowly(rem *v1alpha1.Remediation, now time.Time) bool {
 	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed &&
-		len(rem.Spec.Plan.Slices) == 1 && now.Sub(EndOf(*rem)) < slowMemory
+		len(rem.Spec.Plan.Slices) == 1 && now.Sub(rem.EndTime()) < slowMemory
 }
 
 // placeOf names the place of an object, whatever its UID.

@@ -47,15 +47,15 @@ func UndonePlan(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, r
 	for i := range plans {
 		rem := &plans[i]
 		if rem.RetryAsked() {
-			forgiven = EndOf(*rem)
+			forgiven = rem.EndTime()
 		}
 		same := rem.Spec.Plan.Policy.UID == string(pol.UID) &&
 			(revision == "" || rem.Spec.Plan.Policy.Revision == revision)
-		if same && wasUndone(rem) && (last == nil || EndOf(*rem).After(EndOf(*last))) {
+		if same && wasUndone(rem) && (last == nil || rem.EndTime().After(last.EndTime())) {
 			last = rem
 		}
 	}
-	if last != nil && !EndOf(*last).After(forgiven) {
+	if last != nil && !last.EndTime().After(forgiven) {
 		return nil
 	}
 	return last
@@ -63,20 +63,4 @@ func UndonePlan(pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation, r
 
 func wasUndone(rem *v1alpha1.Remediation) bool {
 	return rem.Status.Phase.Final() && rem.Status.Reason == v1alpha1.ReasonUndone
-}
-
-// PhaseOf is the phase of a plan; one that has none yet is planned.
-func PhaseOf(rem v1alpha1.Remediation) v1alpha1.RemediationPhase {
-	if rem.Status.Phase == "" {
-		return v1alpha1.PhasePlanned
-	}
-	return rem.Status.Phase
-}
-
-// EndOf is when a plan has ended; of one that doesn't say, when it was created.
-func EndOf(rem v1alpha1.Remediation) time.Time {
-	if rem.Status.CompletedAt != nil {
-		return rem.Status.CompletedAt.Time
-	}
-	return rem.CreationTimestamp.Time
 }

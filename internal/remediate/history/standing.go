@@ -47,7 +47,7 @@ func (s Standing) NextAfter(found []policy.Finding, now time.Time) time.Duration
 	if breaker.FixableOutside(found, s.Aside) || len(s.plans) == 0 {
 		return wait
 	}
-	ended := EndOf(*s.plans[len(s.plans)-1])
+	ended := s.plans[len(s.plans)-1].EndTime()
 	for _, aside := range s.Aside {
 		if aside.Until.After(now) {
 			wait = max(wait, aside.Until.Sub(ended))

@@ -19,7 +19,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // forget deletes the breaker of a policy that is gone, once no plan of it is at
@@ -61,7 +60,7 @@ func (p *drafter) plansOf(ctx context.Context, policyName string) ([]v1alpha1.Re
 			}
 			return 1
 		}
-		return history.EndOf(a).Compare(history.EndOf(b))
+		return a.EndTime().Compare(b.EndTime())
 	})
 	return list.Items, nil
 }
@@ -76,7 +75,7 @@ func (p *Planner) point(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 	if err != nil {
 		return err
 	}
-	pointer := v1alpha1.RemediationPointer{Name: latest.Name, Phase: history.PhaseOf(latest), Demoted: demoted != nil}
+	pointer := v1alpha1.RemediationPointer{Name: latest.Name, Phase: latest.Phase(), Demoted: demoted != nil}
 	if now := pol.Status.Remediation; now != nil && *now == pointer {
 		return nil
 	}
@@ -117,10 +116,10 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 	revision string, found []policy.Finding) (wait time.Duration, early bool) {
 	var ended time.Time
 	for i := range plans {
-		if !rollout.Rests(&plans[i]) {
+		if !plans[i].Rests() {
 			return 0, true // its end is a change
 		}
-		if end := history.EndOf(plans[i]); end.After(ended) {
+		if end := plans[i].EndTime(); end.After(ended) {
 			ended = end
 		}
 	}

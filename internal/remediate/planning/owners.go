@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
@@ -124,7 +123,7 @@ func (p *drafter) toldBefore(ctx context.Context, d *draft) (map[string]bool, er
 func (p *Planner) warnManaged(d draft) {
 	for _, c := range d.eligible {
 		if c.manager != "" && p.announced.isNew(d.policy.Name+"/"+c.object.UID, c.manager) {
-			p.events.Target(c.object, d.policy, escalate.ReasonManagedByOther, fmt.Sprintf(
+			p.events.Target(c.object, d.policy, v1alpha1.EventManagedByOther, fmt.Sprintf(
 				"violates policy %s and is to be fixed here, as its managedObjects: Remediate says; %s manages it and "+
 					"may set it back: fix it at its source too",
 				d.policy.Name, c.manager))

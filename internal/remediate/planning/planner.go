@@ -226,7 +226,7 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 	}
 	p.tellFights(d.policy, d)
 	p.warnManaged(d)
-	p.events.Rollout(rem, escalate.ReasonPlanMade, d.announce(rem))
+	p.events.Rollout(rem, v1alpha1.EventPlanMade, d.announce(rem))
 	log.FromContext(ctx).Info("plan made", "remediation", rem.Name, "targets", rem.Spec.Plan.Targets, "waves",
 		rem.Spec.Plan.Waves)
 	return nil
@@ -255,7 +255,7 @@ func (p *Planner) currentTemplate(pol *v1alpha1.ClusterRegoPolicy, t *v1alpha1.R
 func (p *Planner) tellFights(pol *v1alpha1.ClusterRegoPolicy, d draft) {
 	for _, c := range d.ineligible {
 		if c.reason == v1alpha1.ReasonFighting && p.announced.isNew(pol.Name+"/"+c.object.UID, c.message) {
-			p.events.Target(c.object, pol, escalate.ReasonFight, c.message)
+			p.events.Target(c.object, pol, v1alpha1.EventRemediationFight, c.message)
 		}
 	}
 }
@@ -263,7 +263,7 @@ func (p *Planner) tellFights(pol *v1alpha1.ClusterRegoPolicy, d draft) {
 // notPlanned says why no plan is made.
 func (p *Planner) notPlanned(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, why string) {
 	if why != "" && p.announced.isNew(pol.Name, why) {
-		p.events.Policy(pol, escalate.ReasonNotPlanned, why)
+		p.events.Policy(pol, v1alpha1.EventRemediationNotPlanned, why)
 		log.FromContext(ctx).Info("no plan is made", "policy", pol.Name, "why", why)
 	}
 }

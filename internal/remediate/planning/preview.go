@@ -116,9 +116,9 @@ func (p *Previewer) inTheWay(out *display.Plan, d *draft, found []policy.Finding
 		return
 	}
 	for i := range d.plans {
-		if rem := &d.plans[i]; !rollout.Rests(rem) {
+		if rem := &d.plans[i]; !rem.Rests() {
 			hold(out, "PlanAtWork", fmt.Sprintf("plan %s is %s: no other is made before its end", rem.Name,
-				history.PhaseOf(*rem)))
+				rem.Phase()))
 			return
 		}
 	}

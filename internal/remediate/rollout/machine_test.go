@@ -214,7 +214,7 @@ func TestRests(t *testing.T) {
 		rem := &v1alpha1.Remediation{}
 		rem.Status.Phase, rem.Status.Counts.Done, rem.Spec.DesiredState, rem.DeletionTimestamp = tc.phase, tc.done,
 			tc.state, tc.deleted
-		if got := Rests(rem); got != tc.want {
+		if got := rem.Rests(); got != tc.want {
 			t.Errorf("%s: got %t, want %t", name, got, tc.want)
 		}
 	}

@@ -19,14 +19,3 @@ func stepEnded(o Observation) Intent {
 	return Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: v1alpha1.ReasonUndone,
 		Message: o.Abort + "; " + o.undoing()}
 }
-
-// Rests says whether nothing is left to do for a plan: it has ended, and nobody
-// wants undone what stands of it. One that is being deleted can't be held back
-// any more.
-func Rests(rem *v1alpha1.Remediation) bool {
-	if !rem.Status.Phase.Final() {
-		return false
-	}
-	stands := rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed
-	return !rem.Spec.WantsUndone() || !stands || rem.DeletionTimestamp != nil
-}

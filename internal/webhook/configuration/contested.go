@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/contest"
 )
 
@@ -71,7 +72,7 @@ func (w *Writer) tell(config client.Object, sort string, additions []narrowed) {
 	w.o.Log.Info("Somebody has narrowed the webhook configuration, so some requests aren't judged; it is left so",
 		"sort",
 		sort, "added", text)
-	w.event(config, ReasonWebhookNarrowed, fmt.Sprintf("Requests that these leave out aren't judged: %s", text))
+	w.event(config, v1alpha1.EventWebhookNarrowed, fmt.Sprintf("Requests that these leave out aren't judged: %s", text))
 }
 
 // event tells people, if there is somebody to tell it to.

@@ -71,7 +71,7 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 	if n := len(recorder.Events); n != 1 {
 		t.Fatalf("%d events", n)
 	}
-	if got := <-recorder.Events; !strings.Contains(got, ReasonWebhookNarrowed) ||
+	if got := <-recorder.Events; !strings.Contains(got, v1alpha1.EventWebhookNarrowed) ||
 		!strings.Contains(got, names.WebhookFail+": namespaceSelector !control-plane") {
 		t.Errorf("told %q", got)
 	}

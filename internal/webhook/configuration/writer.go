@@ -204,7 +204,8 @@ func (w *Writer) keep(ctx context.Context, config client.Object, owner *metav1.O
 	w.o.Log.Info("A webhook configuration is written", "sort", sort, "new", made, "restored", restored)
 	if restored {
 		w.metrics.countRestored(sort)
-		w.event(config, ReasonWebhookRestored, "Somebody has changed it; it is again as the policies in force need it")
+		w.event(config, v1alpha1.EventWebhookRestored,
+			"Somebody has changed it; it is again as the policies in force need it")
 	}
 	return 0, nil
 }

@@ -19,7 +19,7 @@ const QueryName = "eval"
 
 // target is the name by which OPA's planner is asked for: OPA hands what was planned to the
 // plugin that claims it.
-const target = "evenkeel.dev/compiled"
+const target = "evenkeel-compiled"
 
 // planner is OPA's plugin. It keeps nothing: what was planned goes where the context says.
 type planner struct{}

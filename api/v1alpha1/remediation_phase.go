@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"slices"
+	"time"
+)
+
+// RemediationPhase is where a rollout stands, told to people. It is never what a client
+// must read: read the conditions. Later versions may have more phases.
+// +kubebuilder:validation:MaxLength=64
+type RemediationPhase string
+
+const (
+	// PhasePlanned means that the plan stands and nothing was tried.
+	PhasePlanned RemediationPhase = "Planned"
+	// PhaseAwaitingApproval means that a person must approve the plan (mode Manual).
+	PhaseAwaitingApproval RemediationPhase = "AwaitingApproval"
+	// PhasePreviewing means that the fixes are tried as server-side dry runs (mode DryRun).
+	PhasePreviewing RemediationPhase = "Previewing"
+	// PhaseApplying means that targets of the wave are being written.
+	PhaseApplying RemediationPhase = "Applying"
+	// PhaseVerifying means that the wave's targets are being checked for policy and health.
+	PhaseVerifying RemediationPhase = "Verifying"
+	// PhaseSoaking means that the wave is verified and must stay so for the soak time.
+	PhaseSoaking RemediationPhase = "Soaking"
+	// PhaseHeld means that no new write may begin; the reason says what is awaited.
+	PhaseHeld RemediationPhase = "Held"
+	// PhaseRollingBack means that the failing wave's writes are being undone, or
+	// those of the whole plan when a person asks for it (spec.desiredState: Undone).
+	PhaseRollingBack RemediationPhase = "RollingBack"
+	// PhasePreviewed means that a dry run ended. Nothing was written. Final.
+	PhasePreviewed RemediationPhase = "Previewed"
+	// PhaseSucceeded means that every wave was verified. Final.
+	PhaseSucceeded RemediationPhase = "Succeeded"
+	// PhaseRolledBack means that the failing wave was undone exactly. Final.
+	PhaseRolledBack RemediationPhase = "RolledBack"
+	// PhaseRollbackIncomplete means that some write couldn't be undone, because
+	// somebody else has changed the same field since. Final; needs a person.
+	PhaseRollbackIncomplete RemediationPhase = "RollbackIncomplete"
+	// PhaseSuperseded means that the policy changed, and this plan stopped. Final.
+	PhaseSuperseded RemediationPhase = "Superseded"
+	// PhaseAborted means that the plan stopped before it proved anything. Final.
+	PhaseAborted RemediationPhase = "Aborted"
+)
+
+// PhaseFacts is what holds of a phase: the one place that display, conditions, alerts and
+// budgets ask.
+type PhaseFacts struct {
+	Phase RemediationPhase
+	// Final: nothing follows but an undo that a person asks for.
+	Final bool
+	// Complete: the plan has done what it was made for, which its condition Complete says;
+	// a final phase without it is told as Failed.
+	Complete bool
+	// Waits: nothing is in work, an answer or the end of a hold is awaited.
+	Waits bool
+	// Writes: the targets' objects may be written in this phase.
+	Writes bool
+	// Reverts: writes are being undone, or were.
+	Reverts bool
+	// Event is the reason of the event that tells of the phase when it begins; empty for none.
+	Event string
+}
+
+// Phases are all phases, in the order of a rollout, with what holds of each.
+func Phases() []PhaseFacts {
+	return []PhaseFacts{
+		{Phase: PhasePlanned},
+		{Phase: PhaseAwaitingApproval, Waits: true, Event: EventApprovalRequested},
+		{Phase: PhasePreviewing},
+		{Phase: PhaseApplying, Writes: true},
+		{Phase: PhaseVerifying},
+		{Phase: PhaseSoaking},
+		{Phase: PhaseHeld, Waits: true, Event: EventRemediationHeld},
+		{Phase: PhaseRollingBack, Writes: true, Reverts: true, Event: EventRollingBack},
+		{Phase: PhasePreviewed, Final: true, Complete: true, Event: EventRemediationPreviewed},
+		{Phase: PhaseSucceeded, Final: true, Complete: true, Event: EventRemediationSucceeded},
+		{Phase: PhaseRolledBack, Final: true, Reverts: true, Event: EventRolledBack},
+		{Phase: PhaseRollbackIncomplete, Final: true, Reverts: true, Event: EventRollbackIncomplete},
+		{Phase: PhaseSuperseded, Final: true, Event: EventRemediationSuperseded},
+		{Phase: PhaseAborted, Final: true, Event: EventRemediationAborted},
+	}
+}
+
+// Facts is what holds of a phase. A phase that isn't known, of a later version, is neither
+// final nor does it wait.
+func (p RemediationPhase) Facts() PhaseFacts {
+	all := Phases()
+	if i := slices.IndexFunc(all, func(f PhaseFacts) bool { return f.Phase == p }); i >= 0 {
+		return all[i]
+	}
+	return PhaseFacts{Phase: p}
+}
+
+// Final says whether a phase is final: nothing follows it but an undo that a
+// person asks for.
+func (p RemediationPhase) Final() bool { return p.Facts().Final }
+
+// Phase is where the rollout stands: one that the manager hasn't looked at yet is planned.
+func (r *Remediation) Phase() RemediationPhase {
+	if r.Status.Phase == "" {
+		return PhasePlanned
+	}
+	return r.Status.Phase
+}
+
+// IsFinal says whether the plan has ended: nothing follows but an undo that a person asks for.
+func (r *Remediation) IsFinal() bool { return r.Phase().Final() }
+
+// Rests says whether nothing is left to do for a plan: it has ended, and nobody wants undone
+// what stands of it. One that is being deleted can't be held back any more.
+func (r *Remediation) Rests() bool {
+	return r.IsFinal() && (!r.Spec.WantsUndone() || !r.Stands() || r.DeletionTimestamp != nil)
+}
+
+// Stands says whether something that the plan has written stands, as far as its counts tell.
+func (r *Remediation) Stands() bool {
+	return r.Status.Counts.Done > 0 && r.Status.Phase != PhasePreviewed
+}
+
+// Succeeded says whether the plan has ended and leaves nothing for a person to do: all was
+// fixed or tried, or the end is what people asked for, or another plan takes this one's
+// place. Its condition Ready says the same, and so does the exit code of a watched rollout.
+func (s *RemediationStatus) Succeeded() bool {
+	switch asked := slices.Contains([]string{ReasonAborted, ReasonUndone, ReasonRejected}, s.Reason); {
+	case s.Phase == PhaseSucceeded:
+		return s.Counts.Failed == 0
+	case s.Phase == PhaseRolledBack, s.Phase == PhaseAborted:
+		return asked
+	default:
+		return s.Phase == PhasePreviewed || s.Phase == PhaseSuperseded
+	}
+}
+
+// EndTime is when the plan ended; of one that doesn't say, when it was created.
+func (r *Remediation) EndTime() time.Time {
+	if r.Status.CompletedAt != nil {
+		return r.Status.CompletedAt.Time
+	}
+	return r.CreationTimestamp.Time
+}
