@@ -39,7 +39,7 @@ PINS := hack/tools/golangci hack/tools/kubeapilinter hack/tools/gremlins hack/co
 
 # The safety core: what decides on writes to other people's objects, and on requests.
 SAFETY_CORE := internal/breaker internal/breaker/circuit internal/canary internal/remediate/rollout internal/webhook/review \
-	$(wildcard internal/remediate/execute)
+	$(wildcard internal/remediate/fix internal/remediate/execute)
 
 ##@ Start here
 
