@@ -49,7 +49,8 @@ func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 		"nothing has changed": {reason: "it is written", meanwhile: func(*bench) {}, want: v1alpha1.TargetApplied},
 		"the gate has closed": {reason: "a pause or the kill switch counts at once", meanwhile: shut,
 			want: v1alpha1.TargetPending, why: v1alpha1.ReasonHeldBack},
-		"the gate can't be asked": {reason: "no answer is no yes", want: v1alpha1.TargetPending, why: v1alpha1.ReasonRetrying,
+		"the gate can't be asked": {reason: "no answer is no yes", want: v1alpha1.TargetPending,
+			why: v1alpha1.ReasonRetrying,
 			meanwhile: func(b *bench) {
 				b.pass.Gate = &LastGate{Ask: func(context.Context) (rollout.Gate, error) {
 					return rollout.Gate{}, errors.New("timeout")
@@ -68,7 +69,8 @@ func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 			why: v1alpha1.ReasonManaged, meanwhile: func(b *bench) {
 				b.annotate(&corev1.ConfigMap{}, b.web(), "argocd.argoproj.io/tracking-id", "shop:/ConfigMap:shop/web")
 			}},
-		"it was edited": {reason: "the fix is computed anew", want: v1alpha1.TargetPending, why: v1alpha1.ReasonRetrying,
+		"it was edited": {reason: "the fix is computed anew", want: v1alpha1.TargetPending,
+			why:       v1alpha1.ReasonRetrying,
 			meanwhile: func(b *bench) { b.set("web", "other", "x") }},
 		"it is gone": {reason: "nothing was written", want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonGone,
 			meanwhile: (*bench).deleteWeb},

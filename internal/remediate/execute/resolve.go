@@ -122,7 +122,8 @@ func (p *Pass) halfDone(a *fix.Attempt, found map[fix.Side]int) *v1alpha1.Target
 // what the object comes to hold is somebody else's.
 func (p *Pass) notHappened(a *fix.Attempt) *v1alpha1.TargetRecord {
 	if !p.Targets.Clock.Now().Before(p.landsUntil(a.Target.Object.UID, &a.Previous)) {
-		rec := a.Pending(v1alpha1.ReasonRetrying, "the recorded write hasn't happened, and can't any more; computing it anew")
+		rec := a.Pending(v1alpha1.ReasonRetrying,
+			"the recorded write hasn't happened, and can't any more; computing it anew")
 		rec.Preceding, rec.Write = nil, nil
 		return rec
 	}

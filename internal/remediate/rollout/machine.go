@@ -13,6 +13,7 @@ import (
 // Need is one thing that a phase must know before it decides.
 type Need string
 
+// What phases need to know.
 const (
 	NeedApproval     Need = "approval"      // what people have answered
 	NeedGate         Need = "gate"          // breakers, windows, the policy, pauses
