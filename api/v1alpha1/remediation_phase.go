@@ -56,8 +56,8 @@ type PhaseFacts struct {
 	Complete bool
 	// Waits: nothing is in work, an answer or the end of a hold is awaited.
 	Waits bool
-	// Writes: the targets' objects may be written in this phase.
-	Writes bool
+	// InFlight: targets may have been written that nobody has verified yet.
+	InFlight bool
 	// Reverts: writes are being undone, or were.
 	Reverts bool
 	// Event is the reason of the event that tells of the phase when it begins; empty for none.
@@ -70,11 +70,11 @@ func Phases() []PhaseFacts {
 		{Phase: PhasePlanned},
 		{Phase: PhaseAwaitingApproval, Waits: true, Event: EventApprovalRequested},
 		{Phase: PhasePreviewing},
-		{Phase: PhaseApplying, Writes: true},
-		{Phase: PhaseVerifying},
-		{Phase: PhaseSoaking},
+		{Phase: PhaseApplying, InFlight: true},
+		{Phase: PhaseVerifying, InFlight: true},
+		{Phase: PhaseSoaking, InFlight: true},
 		{Phase: PhaseHeld, Waits: true, Event: EventRemediationHeld},
-		{Phase: PhaseRollingBack, Writes: true, Reverts: true, Event: EventRollingBack},
+		{Phase: PhaseRollingBack, InFlight: true, Reverts: true, Event: EventRollingBack},
 		{Phase: PhasePreviewed, Final: true, Complete: true, Event: EventRemediationPreviewed},
 		{Phase: PhaseSucceeded, Final: true, Complete: true, Event: EventRemediationSucceeded},
 		{Phase: PhaseRolledBack, Final: true, Reverts: true, Event: EventRolledBack},
@@ -85,13 +85,13 @@ func Phases() []PhaseFacts {
 }
 
 // Facts is what holds of a phase. A phase that isn't known, of a later version, is neither
-// final nor does it wait.
+// final nor does it wait, and may have written anything.
 func (p RemediationPhase) Facts() PhaseFacts {
 	all := Phases()
 	if i := slices.IndexFunc(all, func(f PhaseFacts) bool { return f.Phase == p }); i >= 0 {
 		return all[i]
 	}
-	return PhaseFacts{Phase: p}
+	return PhaseFacts{Phase: p, InFlight: true}
 }
 
 // Final says whether a phase is final: nothing follows it but an undo that a

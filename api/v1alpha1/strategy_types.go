@@ -44,6 +44,11 @@ const (
 	ActionScale ActionType = "Scale"
 )
 
+// ActionTypes are all of them.
+func ActionTypes() []ActionType {
+	return []ActionType{ActionPatch, ActionCreate, ActionDelete, ActionEvict, ActionRestart, ActionScale}
+}
+
 // Runs says whether the mode writes to targets.
 func (m RemediationMode) Runs() bool {
 	return m == RemediationAutomatic || m == RemediationManual

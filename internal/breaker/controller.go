@@ -34,15 +34,15 @@ type Controller struct {
 func NewController(b *Set) *Controller { return &Controller{breakers: b} }
 
 // Register adds the controller to the manager. It runs on the leader only.
-func Register(mgr ctrl.Manager, b *Set) error {
+func (c *Controller) Register(mgr ctrl.Manager) error {
 	if err := ctrl.NewControllerManagedBy(mgr).Named("breaker").
 		For(&v1alpha1.RemediationBreaker{}).
-		Complete(NewController(b)); err != nil {
+		Complete(c); err != nil {
 		return err
 	}
 	return mgr.Add(leaderRunnable{func(ctx context.Context) error {
 		// The kill switch must be there before anybody needs it.
-		if _, err := b.Ensure(ctx, GlobalScope()); err != nil {
+		if _, err := c.breakers.Ensure(ctx, GlobalScope()); err != nil {
 			// Whoever needs it makes it then; the manager mustn't end for it.
 			log.FromContext(ctx).Error(err, "the global circuit breaker isn't there yet")
 		}

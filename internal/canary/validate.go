@@ -45,8 +45,7 @@ func Validate(s *v1alpha1.RolloutStrategy) []Problem {
 	oneOf(&p, "mode", s.Mode, v1alpha1.RemediationDisabled, v1alpha1.RemediationDryRun, v1alpha1.RemediationManual,
 		v1alpha1.RemediationAutomatic)
 	for i, action := range s.AllowedActions {
-		oneOf(&p, fmt.Sprintf("allowedActions[%d]", i), action, v1alpha1.ActionPatch, v1alpha1.ActionCreate,
-			v1alpha1.ActionDelete, v1alpha1.ActionEvict, v1alpha1.ActionRestart, v1alpha1.ActionScale)
+		oneOf(&p, fmt.Sprintf("allowedActions[%d]", i), action, v1alpha1.ActionTypes()...)
 	}
 	checkCanary(&p, s.Canary)
 	checkWaves(&p, s.Waves)

@@ -8,73 +8,17 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/preview"
 )
 
-// Plan is a rollout that doesn't exist yet: what a policy's remediation would do
-// now. It is what machines get to read, too: fields are only ever added.
-type Plan struct {
-	Policy   string                   `json:"policy"`
-	Revision string                   `json:"revision"`
-	Mode     v1alpha1.RemediationMode `json:"mode"`
-	// Remediation is the name that the plan would have; empty when none is made.
-	Remediation string `json:"remediation,omitempty"`
-	// Waves are in order; the first is the canary.
-	Waves []PlannedWave `json:"waves"`
-	// Skipped are the violating objects that no wave fixes, and why.
-	Skipped []PlannedTarget `json:"skipped,omitempty"`
-	// Waiting counts the objects that failed in an earlier plan and whose next try
-	// is still to come; Later those that the budget leaves for the next plan.
-	Waiting int `json:"waiting,omitempty"`
-	Later   int `json:"later,omitempty"`
-	// LeastDuration is how long the soaks and metrics of all waves take at the
-	// least, as Go writes durations; empty without a rollout.
-	LeastDuration string `json:"leastDuration,omitempty"`
-	// Holds are what would keep the first write from beginning now.
-	Holds []Hold `json:"holds,omitempty"`
-	// MissingPermissions are the RBAC rules that the controller lacks.
-	MissingPermissions []string `json:"missingPermissions,omitempty"`
-	// Notes say what the preview couldn't know.
-	Notes []string `json:"notes,omitempty"`
-}
+// plannedRollout draws a plan that doesn't exist yet.
+type plannedRollout struct{ *preview.Plan }
 
-// PlannedWave is a wave with its targets.
-type PlannedWave struct {
-	// Stage is empty in a plan without stages.
-	Stage string `json:"stage,omitempty"`
-	// Canary says that the wave is the canary of its stage.
-	Canary  bool            `json:"canary"`
-	Targets []PlannedTarget `json:"targets"`
-}
-
-// PlannedTarget is an object with what would become of it.
-type PlannedTarget struct {
-	Object v1alpha1.ObjectReference `json:"object"`
-	// Reason and Message say why it isn't fixed, or that its fix would fail.
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-	// Diff is the change; empty when it wasn't asked for.
-	Diff string `json:"diff,omitempty"`
-}
-
-// Hold is something that keeps writes from beginning.
-type Hold struct {
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-}
-
-// Targets counts the objects that the waves would fix.
-func (p *Plan) Targets() int {
-	n := 0
-	for _, w := range p.Waves {
-		n += len(w.Targets)
-	}
-	return n
-}
-
-// Draw gives the lines of the drawing: the head, the waves as a tree, what is left
+// DrawPlan gives the lines of the drawing: the head, the waves as a tree, what is left
 // alone, what would hold the rollout, and which permissions are missing. At most shown
 // targets of a wave are named; 0 means all.
-func (p *Plan) Draw(style Style, shown int) []string {
+func DrawPlan(plan *preview.Plan, style Style, shown int) []string {
+	p := plannedRollout{plan}
 	d := &drawing{style: style}
 	d.add(bold, "Plan for policy %s", p.Policy)
 	d.add(plain, "  Revision  %.12s, mode %s", p.Revision, p.Mode)
@@ -102,7 +46,7 @@ func (p *Plan) Draw(style Style, shown int) []string {
 	return d.lines
 }
 
-func (p *Plan) waves(d *drawing, shown int) {
+func (p plannedRollout) waves(d *drawing, shown int) {
 	if p.Targets() == 0 {
 		return
 	}
@@ -122,11 +66,11 @@ func (p *Plan) waves(d *drawing, shown int) {
 	}
 }
 
-func (p *Plan) skipped(d *drawing, shown int) {
+func (p plannedRollout) skipped(d *drawing, shown int) {
 	if len(p.Skipped) == 0 {
 		return
 	}
-	byReason := map[string][]PlannedTarget{}
+	byReason := map[string][]preview.Target{}
 	var reasons []string
 	for _, t := range p.Skipped {
 		if byReason[t.Reason] == nil {
@@ -154,7 +98,7 @@ func counted(n int, noun string) string {
 }
 
 // tree draws targets as the leaves of what stands above.
-func tree(d *drawing, targets []PlannedTarget, shown int) {
+func tree(d *drawing, targets []preview.Target, shown int) {
 	hidden := 0
 	if shown > 0 && len(targets) > shown {
 		hidden = len(targets) - shown
@@ -190,7 +134,7 @@ func diffTone(line string) tone {
 	return faint
 }
 
-func (p *Plan) holds(d *drawing) {
+func (p plannedRollout) holds(d *drawing) {
 	if len(p.Holds) > 0 {
 		d.section("Would be held")
 		for _, h := range p.Holds {

@@ -65,7 +65,7 @@ func demotedFinding(w *world, cb *v1alpha1.RemediationBreaker) (finding, bool) {
 
 // breakerAlert gives a breaker's finding its labels: those of its policy, or of
 // nobody in particular.
-func (w *world) breakerAlert(f finding, cb *v1alpha1.RemediationBreaker, o Options) Alert {
+func (w *world) breakerAlert(f finding, cb *v1alpha1.RemediationBreaker, o AlertOptions) Alert {
 	a := w.alert(f, cb.Spec.Scope.Policy, o)
 	a.Scope = string(cb.Spec.Scope.Type)
 	a.Namespace = cmp.Or(cb.Spec.Scope.Namespace, o.Namespace)

@@ -20,8 +20,8 @@ func ago(d time.Duration) *metav1.MicroTime {
 	return &t
 }
 
-func options() escalate.Options {
-	return escalate.Options{Cluster: "prod-1", Namespace: "evenkeel-system", Owner: "platform"}
+func options() escalate.AlertOptions {
+	return escalate.AlertOptions{Cluster: "prod-1", Namespace: "evenkeel-system", Owner: "platform"}
 }
 
 // policy is one that is in force, scanned, and violated by three objects.

@@ -19,7 +19,7 @@ import (
 type Controller struct {
 	reader   client.Reader
 	peers    []*peer
-	options  Options
+	options  AlertOptions
 	interval time.Duration
 	clock    clock.PassiveClock
 	metrics  *metrics

@@ -137,7 +137,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 		t.Fatal(err)
 	}
 	b.Controller = &Controller{reader: b.api, peers: peers,
-		options:  Options{Cluster: "prod-1", Namespace: "evenkeel-system"},
+		options:  AlertOptions{Cluster: "prod-1", Namespace: "evenkeel-system"},
 		interval: time.Minute, clock: b.clock, metrics: newMetrics(prometheus.NewRegistry()),
 		evidence: &evidenceReader{reader: b.api}}
 	return b

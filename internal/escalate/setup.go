@@ -35,9 +35,9 @@ const (
 	firstRetry = time.Second
 )
 
-// Config is what escalation needs from the rest of the manager.
-type Config struct {
-	Options
+// Options is what escalation needs from the rest of the manager.
+type Options struct {
+	AlertOptions
 	// Alertmanagers are the addresses of all peers. Without any, alerts are
 	// derived for the metrics alone.
 	Alertmanagers []string
@@ -53,12 +53,12 @@ type Config struct {
 
 // NewController makes the controller, and registers its metrics. It errs when a peer's
 // address, or the file of the authorities to trust, can't be used.
-func NewController(o Config) (*Controller, error) {
+func NewController(o Options) (*Controller, error) {
 	peers, err := newPeers(o.Alertmanagers, o.BearerTokenFile, o.CAFile)
 	if err != nil {
 		return nil, err
 	}
-	return &Controller{peers: peers, options: o.Options, interval: o.Interval, clock: o.Clock,
+	return &Controller{peers: peers, options: o.AlertOptions, interval: o.Interval, clock: o.Clock,
 		metrics: newMetrics(o.Metrics)}, nil
 }
 

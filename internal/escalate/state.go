@@ -22,8 +22,8 @@ type State struct {
 	Evidence map[string]Evidence
 }
 
-// Options say how alerts are named.
-type Options struct {
+// AlertOptions say how alerts are named.
+type AlertOptions struct {
 	// Cluster is the label of that name.
 	Cluster string
 	// Namespace is the controller's own.
@@ -41,14 +41,14 @@ type Options struct {
 // are to be kept if they fire already. The same state gives the same alerts, at
 // any replica and after any restart. There is at most one for each policy's
 // plans, besides one for a plan that makes no progress, and one for each breaker.
-func Alerts(s State, now time.Time, o Options) []Alert {
+func Alerts(s State, now time.Time, o AlertOptions) []Alert {
 	return slices.DeleteFunc(saidBetter(candidates(s, o), now), func(a Alert) bool {
 		return !a.fires(now) && !a.GoesOn
 	})
 }
 
 // Due is when the next alert begins to fire if nothing changes; zero if none does.
-func Due(s State, now time.Time, o Options) time.Time {
+func Due(s State, now time.Time, o AlertOptions) time.Time {
 	var due time.Time
 	for _, a := range saidBetter(candidates(s, o), now) {
 		if a.StartsAt.After(now) && (due.IsZero() || a.StartsAt.Before(due)) {
@@ -69,7 +69,7 @@ type finding struct {
 }
 
 // candidates are all alerts of a state, those that aren't due yet among them.
-func candidates(s State, o Options) []Alert {
+func candidates(s State, o AlertOptions) []Alert {
 	world := newWorld(s)
 	var alerts []Alert
 	for _, policy := range world.policyNames() {
@@ -154,7 +154,7 @@ func (w *world) policyNames() []string {
 }
 
 // alert gives a finding the labels and links of a policy.
-func (w *world) alert(f finding, policyName string, o Options) Alert {
+func (w *world) alert(f finding, policyName string, o AlertOptions) Alert {
 	owner, severity, runbook := w.answersFor(policyName)
 	a := Alert{
 		Identity: Identity{Name: f.alert, Severity: severityOf(f.urgency, severity), Cluster: o.Cluster,

@@ -94,12 +94,13 @@ func readable(flag, path string) error {
 }
 
 // config is what the flags mean. They have been validated.
-func (o *escalationOptions) config(namespace string, metrics prometheus.Registerer) (escalate.Config, error) {
+func (o *escalationOptions) config(namespace string, metrics prometheus.Registerer) (escalate.Options, error) {
 	dashboard, err := escalate.Dashboard(o.dashboard)
 	docs, docsErr := policy.NewDocs(o.docsURL)
-	return escalate.Config{
-		Options: escalate.Options{Cluster: o.cluster, Namespace: namespace, Owner: o.owner, Dashboard: dashboard,
-			Docs: docs},
+	return escalate.Options{
+		AlertOptions: escalate.AlertOptions{Cluster: o.cluster, Namespace: namespace, Owner: o.owner,
+			Dashboard: dashboard,
+			Docs:      docs},
 		Alertmanagers: o.alertmanagers, BearerTokenFile: o.bearerTokenFile, CAFile: o.caFile,
 		Interval: o.interval, Clock: wallclock.New(), Metrics: metrics,
 	}, errors.Join(err, docsErr)

@@ -57,7 +57,7 @@ func Run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	if err := remediate.Register(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
+	if err := remediate.Setup(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
 		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer,
 		SLO: o.slo.strategy(), Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
 		Namespace: o.namespace}); err != nil {
@@ -127,7 +127,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 }
 
 // escalateBy adds what tells people of what waits for them.
-func escalateBy(mgr ctrl.Manager, alerts escalate.Config) error {
+func escalateBy(mgr ctrl.Manager, alerts escalate.Options) error {
 	c, err := escalate.NewController(alerts)
 	if err != nil {
 		return err

@@ -21,13 +21,14 @@ func (o *sourceOptions) register(mgr ctrl.Manager, namespace string, metrics pro
 	if err != nil {
 		return err
 	}
-	if err := source.Register(mgr, source.Options{Fetcher: fetcher, Allowed: allowed, ServiceAccount: account,
-		Workers: o.concurrent, Clock: wallclock.New(), Metrics: metrics}); err != nil {
+	sources := source.NewController(source.Options{Fetcher: fetcher, Allowed: allowed, ServiceAccount: account,
+		Workers: o.concurrent, Clock: wallclock.New(), Metrics: metrics})
+	if err := sources.Register(mgr); err != nil {
 		return err
 	}
 	if o.receiverAddress == off {
 		return nil
 	}
-	return receiver.Register(mgr, receiver.Options{Address: o.receiverAddress, CertDir: o.receiverCertDir,
-		Allowed: allowed, ServiceAccount: account, Clock: wallclock.New(), Metrics: metrics})
+	return receiver.New(receiver.Options{Address: o.receiverAddress, CertDir: o.receiverCertDir, Allowed: allowed,
+		ServiceAccount: account, Clock: wallclock.New(), Metrics: metrics}).Register(mgr)
 }

@@ -55,7 +55,7 @@ type Least struct {
 }
 
 // LeastFor computes the permissions that policies need: to read and watch the kinds that
-// they match, and, when they are to fix anything, to carry out the verbs that they
+// they match, and, when they are to fix anything, to carry out the actions that they
 // allow. A policy whose text can't be read is an error.
 func LeastFor(policies []*v1alpha1.ClusterRegoPolicy, resources Resources) (*Least, error) {
 	l := &Least{read: grants{}, write: grants{}}

@@ -41,7 +41,7 @@ func (n Need) Text(resource schema.GroupVersionResource, verbs []string) string 
 		strings.Join(verbs, `", "`))
 }
 
-// OnTargets is what the allowed verbs need on the objects: all that the strategy
+// OnTargets is what the allowed actions need on the objects: all that the strategy
 // allows must be permitted. What only a fix itself tells, like the kind that it
 // creates, is asked before that fix is tried.
 func OnTargets(targets []v1alpha1.ObjectReference, allowed []v1alpha1.ActionType) []Need {
@@ -63,7 +63,7 @@ func OnTargets(targets []v1alpha1.ObjectReference, allowed []v1alpha1.ActionType
 	return all
 }
 
-// onKind is what the allowed verbs need on objects of a kind: verbs by subresource.
+// onKind is what the allowed actions need on objects of a kind: verbs by subresource.
 func onKind(group, kind string, allowed []v1alpha1.ActionType) map[string][]string {
 	verbs := map[string][]string{"": {"get"}}
 	for _, v := range action.Definitions() {

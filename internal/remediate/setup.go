@@ -55,9 +55,9 @@ type Options struct {
 	Namespace string
 }
 
-// Register adds the rollout controller and the planner to the manager. Both run
-// on the leader only.
-func Register(mgr ctrl.Manager, o Options) error {
+// Setup adds the controllers of rollouts, plans, answers and breakers to the manager. They
+// run on the leader only.
+func Setup(mgr ctrl.Manager, o Options) error {
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	keys := &seal.Keeper{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace}
 	reader, writer := seal.NewReader(mgr.GetAPIReader(), keys), seal.NewClient(mgr.GetClient(), keys)
@@ -86,16 +86,17 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Complete(rollout); err != nil {
 		return err
 	}
-	if err := approval.Register(
-		mgr, approval.Options{Reader: reader, Clock: o.Clock, Events: recorder, Metrics: o.Metrics,
-			Approvers: approvers}); err != nil {
+	answers := approval.NewController(approval.Options{Reader: reader, Clock: o.Clock, Events: recorder,
+		Metrics: o.Metrics, Approvers: approvers})
+	if err := answers.Register(mgr); err != nil {
 		return err
 	}
-	if err := planning.Register(mgr, planning.Options{Reader: reader, Writer: writer,
+	planner := planning.NewPlanner(planning.Options{Reader: reader, Writer: writer,
 		Doubt:    planning.UnprovenIn(mgr.GetAPIReader(), keys),
 		Policies: o.Policies, Findings: o.Findings, Changes: o.Changes, Clock: o.Clock, Events: recorder, Breakers: b,
-		Tools: o.Tools, Reach: o.Reach, Floors: o.Floors}); err != nil {
+		Tools: o.Tools, Reach: o.Reach, Floors: o.Floors})
+	if err := planner.Register(mgr); err != nil {
 		return err
 	}
-	return breaker.Register(mgr, b)
+	return breaker.NewController(b).Register(mgr)
 }

@@ -29,7 +29,8 @@ type recorder interface {
 // Controller brings the policies of each PolicySource into force. It runs on the
 // leader only.
 type Controller struct {
-	client client.Client
+	options Options
+	client  client.Client
 	// reader reads past the cache.
 	reader   client.Reader
 	secrets  access.Secrets

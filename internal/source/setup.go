@@ -41,16 +41,18 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
+// NewController makes the controller of policy sources.
+func NewController(o Options) *Controller {
+	return &Controller{options: o, fetcher: o.Fetcher, contents: newContentCache(), allowed: o.Allowed, clock: o.Clock}
+}
+
 // Register adds the controller to the manager. It runs on the leader only.
-func Register(mgr ctrl.Manager, o Options) error {
-	figures, err := newMetrics(o.Metrics, mgr.GetClient())
-	if err != nil {
+func (c *Controller) Register(mgr ctrl.Manager) (err error) {
+	if c.metrics, err = newMetrics(c.options.Metrics, mgr.GetClient()); err != nil {
 		return err
 	}
-	c := &Controller{client: mgr.GetClient(), reader: mgr.GetAPIReader(), fetcher: o.Fetcher,
-		contents: newContentCache(), allowed: o.Allowed,
-		secrets: access.Secrets{Reader: mgr.GetAPIReader(), Account: o.ServiceAccount},
-		events:  mgr.GetEventRecorder("evenkeel-source"), metrics: figures, clock: o.Clock}
+	c.client, c.reader, c.events = mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("evenkeel-source")
+	c.secrets = access.Secrets{Reader: c.reader, Account: c.options.ServiceAccount}
 	err = ctrl.NewControllerManagedBy(mgr).Named("policy-source").
 		For(&v1alpha1.PolicySource{},
 			builder.WithPredicates(
@@ -58,7 +60,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 					deleting()))).
 		Watches(&v1alpha1.ClusterRegoPolicy{}, handler.EnqueueRequestsFromMapFunc(c.sourcesOf),
 			builder.WithPredicates(contentChanges())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Workers, 1)}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: max(c.options.Workers, 1)}).
 		Complete(c)
 	if err != nil {
 		return fmt.Errorf("register the controller of policy sources: %w", err)

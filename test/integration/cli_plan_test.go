@@ -16,21 +16,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // previewed is the plan that the command line shows of a policy.
-func previewed(ctx context.Context, args ...string) (display.Plan, int) {
+func previewed(ctx context.Context, args ...string) (preview.Plan, int) {
 	GinkgoHelper()
 	out, errs, code := evenkeel(ctx, append([]string{"plan", "-o", "json"}, args...)...)
-	var plan display.Plan
+	var plan preview.Plan
 	Expect(json.Unmarshal([]byte(out), &plan)).To(Succeed(), errs)
 	return plan, code
 }
 
 // waved are the names of the targets, each with its wave, sorted.
-func waved(plan display.Plan) []string {
+func waved(plan preview.Plan) []string {
 	var names []string
 	for i, w := range plan.Waves {
 		for _, t := range w.Targets {
@@ -41,7 +41,7 @@ func waved(plan display.Plan) []string {
 	return names
 }
 
-func reasonsOf(plan display.Plan) map[string]string {
+func reasonsOf(plan preview.Plan) map[string]string {
 	reasons := map[string]string{}
 	for _, t := range plan.Skipped {
 		reasons[t.Object.Name] = t.Reason

@@ -98,7 +98,7 @@ func unfit(v *catalog.Result) string {
 	}
 	strategy := v.Definition.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
-	if verb, add, forbidden := action.ForbiddenVerb(strategy.AllowedActions, v.Actions); forbidden {
+	if verb, add, forbidden := action.Forbidden(strategy.AllowedActions, v.Actions); forbidden {
 		return fmt.Sprintf("its fix uses %q, which the policy's allowedActions leave out: add %s to them", verb, add)
 	}
 	for _, a := range v.Actions {

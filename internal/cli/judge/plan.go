@@ -22,6 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
 	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/wallclock"
 )
@@ -146,17 +147,17 @@ func (o *planOptions) run(cmd *cobra.Command, name string) error {
 }
 
 // complete adds what the judging of the objects has told.
-func (o *planOptions) complete(plan *display.Plan, report *check.Report, pol *v1alpha1.ClusterRegoPolicy) {
+func (o *planOptions) complete(plan *preview.Plan, report *check.Report, pol *v1alpha1.ClusterRegoPolicy) {
 	for i := range report.Results {
 		r := &report.Results[i]
 		switch {
 		case r.Err != nil:
 			plan.Skipped = append(plan.Skipped,
-				display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonEvaluationError,
+				preview.Target{Object: r.Reference(), Reason: v1alpha1.ReasonEvaluationError,
 					Message: r.Err.Error()})
 		case r.Waived != nil:
 			plan.Skipped = append(plan.Skipped,
-				display.PlannedTarget{Object: r.Reference(), Reason: v1alpha1.ReasonWaived,
+				preview.Target{Object: r.Reference(), Reason: v1alpha1.ReasonWaived,
 					Message: r.Waived.String()})
 		}
 	}
@@ -216,7 +217,7 @@ func (s *policySet) override(policies []*v1alpha1.ClusterRegoPolicy) {
 	}
 }
 
-func (o *planOptions) write(to io.Writer, plan *display.Plan) error {
+func (o *planOptions) write(to io.Writer, plan *preview.Plan) error {
 	out := terminal.NewScreen(to)
 	switch o.output {
 	case "json":
@@ -236,10 +237,10 @@ func (o *planOptions) write(to io.Writer, plan *display.Plan) error {
 		shown = 0
 	}
 	out.Height = 0 // it isn't drawn over, so all of it is wanted
-	return out.Draw(plan.Draw(out.Style, shown))
+	return out.Draw(display.DrawPlan(plan, out.Style, shown))
 }
 
-func (o *planOptions) verdict(plan *display.Plan, report *check.Report) error {
+func (o *planOptions) verdict(plan *preview.Plan, report *check.Report) error {
 	switch {
 	case len(report.Incomplete) > 0 && !o.allowIncomplete:
 		return command.Exit(command.ExitFailure, errors.New("not everything could be read, so the controller's plan "+

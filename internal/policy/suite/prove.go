@@ -84,7 +84,7 @@ func (p *proof) fix(ctx context.Context, decision policy.Decision) {
 	case !wanted:
 		return
 	}
-	if verb, add, forbidden := action.ForbiddenVerb(p.judge.allowed, decision.Actions); forbidden {
+	if verb, add, forbidden := action.Forbidden(p.judge.allowed, decision.Actions); forbidden {
 		p.fail(fmt.Sprintf("a fix of the verbs in remediation.allowedActions, %v", p.judge.allowed),
 			fmt.Sprintf("it uses %q: add %s to them", verb, add))
 		return

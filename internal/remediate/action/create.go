@@ -13,11 +13,11 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// createVerb makes another object, before the judged one is changed. What is
+// createDefinition makes another object, before the judged one is changed. What is
 // made carries labels that name policy and plan, by which it is known after a
 // crash. It is undone by deleting it, unless somebody has changed it since.
-func createVerb() Definition {
-	return Definition{Type: policy.ActionCreate, Allowed: v1alpha1.ActionCreate,
+func createDefinition() Definition {
+	return Definition{Type: policy.ActionCreate, Allowed: v1alpha1.ActionCreate, Creates: true,
 		Describe: func(a policy.Action) string { return "create " + nameOfObject(a.Object) },
 		rank:     always(rankCreate), write: create}
 }

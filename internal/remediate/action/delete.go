@@ -11,10 +11,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// deleteVerb deletes the judged object; what depends on it is collected in the
+// deleteDefinition deletes the judged object; what depends on it is collected in the
 // background. The record keeps its manifest: undoing it makes the object again,
 // under a new UID and without its status.
-func deleteVerb() Definition {
+func deleteDefinition() Definition {
 	return Definition{Type: policy.ActionDelete, Allowed: v1alpha1.ActionDelete,
 		Needs: []Permission{{Verb: "delete"}, {Verb: "create"}}, Removes: true,
 		Describe: func(policy.Action) string { return "delete it" },

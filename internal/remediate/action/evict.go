@@ -9,10 +9,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// evictVerb evicts a Pod by the Eviction API, which keeps to
-// PodDisruptionBudgets. It is the one verb for Pods that a controller makes, and
+// evictDefinition evicts a Pod by the Eviction API, which keeps to
+// PodDisruptionBudgets. It is the one action for Pods that a controller makes, and
 // for those alone: nothing would bring another Pod back.
-func evictVerb() Definition {
+func evictDefinition() Definition {
 	pod := policy.PodKind()
 	return Definition{Kind: &pod, Type: policy.ActionEvict, Allowed: v1alpha1.ActionEvict,
 		Needs: []Permission{{Verb: "create", Subresource: "eviction"}}, Owned: true, Removes: true,

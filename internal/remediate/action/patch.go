@@ -15,7 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-func patchVerb() Definition {
+func patchDefinition() Definition {
 	return Definition{Type: policy.ActionPatch, Allowed: v1alpha1.ActionPatch, Needs: []Permission{{Verb: "patch"}},
 		Describe: func(a policy.Action) string { return DescribeOps(a.Ops, len(a.Ops)) },
 		rank: func(a policy.Action) int {

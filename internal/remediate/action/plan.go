@@ -37,17 +37,17 @@ func Plan(obj map[string]any, actions []policy.Action, at time.Time) ([]Step, ma
 	var steps []Step
 	after := obj
 	for _, o := range ordered {
-		if after == nil || o.verb.Removes && slices.ContainsFunc(steps, func(s Step) bool {
+		if after == nil || o.definition.Removes && slices.ContainsFunc(steps, func(s Step) bool {
 			return s.Type == policy.ActionPatch
 		}) {
 			return nil, nil, fmt.Errorf(
 				"%s can't be combined with other actions on the same object: it is gone after it", o.action.Type)
 		}
-		step, err := o.verb.write(after, o.action, at)
+		step, err := o.definition.write(after, o.action, at)
 		if err != nil {
 			return nil, nil, err
 		}
-		if o.verb.Removes {
+		if o.definition.Removes {
 			after = nil
 		} else if after, err = Apply(after, []policy.Action{{Type: policy.ActionPatch, Ops: step.Ops}}); err != nil {
 			return nil, nil, err
@@ -61,10 +61,10 @@ func Plan(obj map[string]any, actions []policy.Action, at time.Time) ([]Step, ma
 	return steps, after, nil
 }
 
-// planned is an action with its verb.
+// planned is an action with its definition.
 type planned struct {
-	action policy.Action
-	verb   Definition
+	action     policy.Action
+	definition Definition
 }
 
 func inOrder(actions []policy.Action) ([]planned, error) {
@@ -76,7 +76,9 @@ func inOrder(actions []policy.Action) ([]planned, error) {
 		}
 		ordered = append(ordered, planned{a, v})
 	}
-	slices.SortStableFunc(ordered, func(a, b planned) int { return a.verb.rank(a.action) - b.verb.rank(b.action) })
+	slices.SortStableFunc(ordered, func(a, b planned) int {
+		return a.definition.rank(a.action) - b.definition.rank(b.action)
+	})
 	return ordered, nil
 }
 

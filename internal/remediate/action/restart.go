@@ -14,10 +14,10 @@ import (
 // sets (k8s.io/kubectl/pkg/polymorphichelpers/objectrestarter.go).
 const RestartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// restartVerb makes a workload replace its Pods by a new annotation on its pod
+// restartDefinition makes a workload replace its Pods by a new annotation on its pod
 // template. It is recorded, told after a crash and undone like any patch; undoing
 // it replaces the Pods once more.
-func restartVerb() Definition {
+func restartDefinition() Definition {
 	return Definition{Type: policy.ActionRestart, Allowed: v1alpha1.ActionRestart, Needs: []Permission{{Verb: "patch"}},
 		Describe: func(policy.Action) string { return "restart its Pods" },
 		rank:     always(rankPatch), write: restart}

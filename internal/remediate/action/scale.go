@@ -9,10 +9,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// scaleVerb sets spec.replicas. It is recorded, told after a crash and undone
+// scaleDefinition sets spec.replicas. It is recorded, told after a crash and undone
 // like any patch. An autoscaler that owns the field sets it back, which
 // verification tells from a fix that failed.
-func scaleVerb() Definition {
+func scaleDefinition() Definition {
 	return Definition{Type: policy.ActionScale, Allowed: v1alpha1.ActionScale, Needs: []Permission{{Verb: "patch"}},
 		Describe: func(a policy.Action) string { return "scale it to " + formatInt(a.Replicas) },
 		rank:     always(rankPatch), write: scale}

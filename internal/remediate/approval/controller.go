@@ -57,15 +57,19 @@ type Options struct {
 	Approvers canary.Approvers
 }
 
-// Register adds the controller of people's answers to plans to the manager. It
-// runs on the leader only.
-func Register(mgr ctrl.Manager, o Options) error {
-	c := &Controller{client: mgr.GetClient(), reader: o.Reader, clock: o.Clock, events: o.Events,
-		metrics: newMetrics(o.Metrics), approvers: o.Approvers}
+// NewController makes the controller of people's answers to plans.
+func NewController(o Options) *Controller {
+	return &Controller{reader: o.Reader, clock: o.Clock, events: o.Events, metrics: newMetrics(o.Metrics),
+		approvers: o.Approvers}
+}
+
+// Register adds the controller to the manager. It runs on the leader only.
+func (s *Controller) Register(mgr ctrl.Manager) error {
+	s.client = mgr.GetClient()
 	return ctrl.NewControllerManagedBy(mgr).Named("approval").
 		For(&v1alpha1.RemediationApproval{}).
-		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(c.answersOf)).
-		Complete(c)
+		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(s.answersOf)).
+		Complete(s)
 }
 
 // Reconcile looks what has become of one answer.

@@ -153,17 +153,10 @@ func MayWrite(rem *v1alpha1.Remediation, own *record.Records) int {
 // MayHaveWritten says whether targets of a plan may be in flight. A plan's first
 // write comes after its phase Applying was persisted.
 func MayHaveWritten(rem *v1alpha1.Remediation) bool {
-	switch rem.Status.Phase {
-	case v1alpha1.PhaseApplying, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseRollingBack:
-		return true
-	case v1alpha1.PhaseHeld:
+	if rem.Status.Phase == v1alpha1.PhaseHeld {
 		return rem.Status.HeldFrom != v1alpha1.PhasePlanned
-	case "", v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhasePreviewing, v1alpha1.PhasePreviewed,
-		v1alpha1.PhaseSucceeded,
-		v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted:
-		return false
 	}
-	return true
+	return rem.Phase().Facts().InFlight
 }
 
 // inFlight counts a plan's targets in flight by namespace, but those counted before.

@@ -56,7 +56,8 @@ func joinable(a *fix.Attempt) bool {
 }
 
 func patches(t policy.ActionType) bool {
-	return t == policy.ActionPatch || t == policy.ActionRestart || t == policy.ActionScale
+	does, known := action.DefinitionOf(t)
+	return known && does.Patches()
 }
 
 // joinAll finds the plans that take part in the writes of a batch, by the attempt's
@@ -146,13 +147,13 @@ func (j *joint) add(ctx context.Context, one *Partner, i int) *part {
 // when it would undo what others fix.
 func (j *joint) compute(ctx context.Context, a *fix.Attempt) (action.Step, bool) {
 	a.Object, a.Namespace = j.lead.Object, j.lead.Namespace
-	if !passes(ctx, a, fix.RespectReach, fix.RespectOptOut, fix.JudgeAgain, fix.RespectOwnership, fix.RespectVerbs,
+	if !passes(ctx, a, fix.RespectReach, fix.RespectOptOut, fix.JudgeAgain, fix.RespectOwnership, fix.RespectAllowed,
 		fix.RequireHealth,
 		fix.RequireKnownHealth) {
 		return action.Step{}, false
 	}
 	a.Object = &unstructured.Unstructured{Object: j.patched}
-	if !passes(ctx, a, fix.JudgeAgain, fix.RespectVerbs, fix.ComputeFix, fix.RespectFields, fix.PassEveryPolicy,
+	if !passes(ctx, a, fix.JudgeAgain, fix.RespectAllowed, fix.ComputeFix, fix.RespectFields, fix.PassEveryPolicy,
 		fix.RequirePermissions) ||
 		len(a.Steps) != 1 {
 		return action.Step{}, false
@@ -204,8 +205,8 @@ func (j *joint) dryRun(ctx context.Context, a *fix.Attempt, step action.Step) (*
 		return nil, nil
 	}
 	w.Record = v1alpha1.WriteRecord{UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion()}
-	if verb, known := action.DefinitionOf(step.Type); known {
-		w.Record.Action = verb.Allowed
+	if does, known := action.DefinitionOf(step.Type); known {
+		w.Record.Action = does.Allowed
 	}
 	if w.Record.Forward, err = action.ToRecordOps(w.Ops); err == nil {
 		w.Record.Keys, err = action.ToRecordOps(w.Keys)

@@ -52,14 +52,11 @@ func (p *Pass) Verify(ctx context.Context, i int, stopped bool) *rollout.Check {
 // checkPolicy judges the object again. A changed policy has nothing to say of
 // this plan's writes: then only health counts.
 func (p *Pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) *rollout.Check {
-	namespace, err := p.Targets.NamespaceOf(ctx, obj)
-	if err != nil {
+	result, matched, err := p.Targets.Judge(ctx, p.Snapshot, p.Remediation.Spec.Plan.Policy.Name, obj)
+	switch {
+	case err != nil:
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
 			Message: "the namespace couldn't be read: " + err.Error()}
-	}
-	result, matched := p.Snapshot.EvaluateOne(ctx, p.Remediation.Spec.Plan.Policy.Name,
-		p.Targets.Audit(obj.Object, namespace))
-	switch {
 	case !matched:
 		return nil
 	case result.Err != nil:

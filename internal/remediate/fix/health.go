@@ -71,10 +71,6 @@ func (t *Targets) UnknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy,
 // wouldRemove says whether the fix of an object takes it away.
 func (t *Targets) wouldRemove(ctx context.Context, policyName string, snapshot Verdicts,
 	obj *unstructured.Unstructured) bool {
-	namespace, err := t.NamespaceOf(ctx, obj)
-	if err != nil {
-		return false
-	}
-	result, matched := snapshot.EvaluateOne(ctx, policyName, t.Audit(obj.Object, namespace))
-	return matched && action.Remove(result.Actions)
+	result, matched, err := t.Judge(ctx, snapshot, policyName, obj)
+	return err == nil && matched && action.Remove(result.Actions)
 }

@@ -76,12 +76,10 @@ func (a *Attempt) judgedAt(ctx context.Context, root v1alpha1.ObjectReference) (
 	if err != nil {
 		return "", false, client.IgnoreNotFound(err)
 	}
-	namespace, err := a.Targets.NamespaceOf(ctx, obj)
-	if err != nil {
-		return "", false, err
-	}
-	result, matched := a.Snapshot.EvaluateOne(ctx, a.Plan.Policy.Name, a.Targets.Audit(obj.Object, namespace))
+	result, matched, err := a.Targets.Judge(ctx, a.Snapshot, a.Plan.Policy.Name, obj)
 	switch {
+	case err != nil:
+		return "", false, err
 	case !matched:
 		return "", false, nil
 	case result.Err == nil && len(result.Enforced()) == 0:

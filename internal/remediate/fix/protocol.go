@@ -26,7 +26,7 @@ func protocol() []Check {
 		RespectOptOut,      // the object or its namespace said no
 		JudgeAgain,         // clean by now? waived? no fix?
 		RespectOwnership,   // owned by a controller, managed by a tool
-		RespectVerbs,       // verbs that the strategy allows
+		RespectAllowed,     // actions that the strategy allows
 		RequireHealth,      // a canary that isn't healthy proves nothing
 		RequireKnownHealth, // nor does a target whose health nobody can tell
 		ComputeFix,         // applies, changes something, resolves
@@ -104,11 +104,11 @@ func JudgeAgain(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	return nil
 }
 
-// RespectVerbs refuses a fix by an action that the strategy doesn't allow.
-func RespectVerbs(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
-	if verb, add, forbidden := action.ForbiddenVerb(a.Plan.Strategy.AllowedActions, a.decision.Actions); forbidden {
+// RespectAllowed refuses a fix by an action that the strategy doesn't allow.
+func RespectAllowed(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
+	if used, add, forbidden := action.Forbidden(a.Plan.Strategy.AllowedActions, a.decision.Actions); forbidden {
 		return a.Failed(v1alpha1.ReasonActionNotAllowed,
-			fmt.Sprintf("the fix uses %q: add %s to spec.remediation.allowedActions", verb, add))
+			fmt.Sprintf("the fix uses %q: add %s to spec.remediation.allowedActions", used, add))
 	}
 	return nil
 }
@@ -216,8 +216,8 @@ func DryRunOnServer(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	for _, s := range a.Steps {
 		w := &Write{Step: s, Base: a.Object}
 		w.Record = v1alpha1.WriteRecord{UID: string(a.Object.GetUID()), ResourceVersion: a.Object.GetResourceVersion()}
-		if verb, known := action.DefinitionOf(s.Type); known {
-			w.Record.Action = verb.Allowed
+		if known, is := action.DefinitionOf(s.Type); is {
+			w.Record.Action = known.Allowed
 		}
 		if s.Type == policy.ActionCreate {
 			var err error

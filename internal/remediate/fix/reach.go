@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // RespectReach leaves objects alone that no fix may write: those of namespaces that
@@ -25,12 +26,12 @@ func RespectReach(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 func RespectFields(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	for _, s := range a.Steps {
 		why := ""
-		switch s.Type {
-		case policy.ActionCreate:
+		switch does, _ := action.DefinitionOf(s.Type); {
+		case does.Creates:
 			why = a.Targets.Reach.Create(s.Object)
-		case policy.ActionDelete, policy.ActionEvict:
+		case does.Removes:
 			why = a.Targets.Reach.Remove(a.Object.Object)
-		case policy.ActionPatch, policy.ActionRestart, policy.ActionScale: // judged as a whole below
+		default: // a patch: judged as a whole below
 		}
 		if why != "" {
 			return a.Failed(v1alpha1.ReasonNotAllowed, why)

@@ -167,6 +167,6 @@ func (eviction) Send(ctx context.Context, t *Targets, w *Write) error {
 
 // Undo says that it can't.
 func (eviction) Undo(context.Context, *Targets, v1alpha1.ObjectReference, *v1alpha1.WriteRecord, Finding) Undone {
-	verb, _ := action.DefinitionOf(policy.ActionEvict)
-	return Undone{State: v1alpha1.TargetRevertConflict, Reason: v1alpha1.ReasonNoUndo, Message: verb.NoUndo}
+	evict, _ := action.DefinitionOf(policy.ActionEvict)
+	return Undone{State: v1alpha1.TargetRevertConflict, Reason: v1alpha1.ReasonNoUndo, Message: evict.NoUndo}
 }

@@ -22,6 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -102,6 +103,19 @@ func (t *Targets) Audit(object map[string]any, namespace *unstructured.Unstructu
 		r.Resource = mapping.Resource.Resource
 	}
 	return r
+}
+
+// Judge asks one policy about an object as it was read, with its namespace as that is now.
+// It isn't matched when the policy doesn't concern the object; the error is that the
+// namespace couldn't be read.
+func (t *Targets) Judge(ctx context.Context, by Verdicts, policyName string, obj *unstructured.Unstructured) (
+	result catalog.Result, matched bool, err error) {
+	namespace, err := t.NamespaceOf(ctx, obj)
+	if err != nil {
+		return catalog.Result{}, false, err
+	}
+	result, matched = by.EvaluateOne(ctx, policyName, t.Audit(obj.Object, namespace))
+	return result, matched, nil
 }
 
 // Patch sends a JSON Patch of the object, or of a subresource, and returns the

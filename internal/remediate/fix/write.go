@@ -65,13 +65,12 @@ func OperationOf(t policy.ActionType) Operation {
 		return deletion{}
 	case policy.ActionEvict:
 		return eviction{}
-	case policy.ActionPatch, policy.ActionRestart, policy.ActionScale:
+	default: // what an action comes to that neither creates nor removes
 		return Patching{}
 	}
-	return Patching{}
 }
 
-// RecordedOperation is what carries out a recorded write. A record without a verb is a
+// RecordedOperation is what carries out a recorded write. A record without an action is a
 // patch.
 func RecordedOperation(w *v1alpha1.WriteRecord) Operation {
 	for _, v := range action.Definitions() {

@@ -109,7 +109,7 @@ func referenceTo(f policy.Finding) v1alpha1.ObjectReference {
 		UID: f.UID}
 }
 
-// reachesOwned says whether a verb that the strategy allows may be carried out on
+// reachesOwned says whether an action that the strategy allows may be carried out on
 // an object of a controller, and hasn't been found not to be the fix's.
 func (d *draft) reachesOwned(f policy.Finding) bool {
 	gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
@@ -232,10 +232,9 @@ func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 // then its own health proves nothing, and needn't be good.
 func (p *drafter) violates(ctx context.Context, t *fix.Targets, policyName string, obj *unstructured.Unstructured) (
 	violates, removed bool, err error) {
-	namespace, err := t.NamespaceOf(ctx, obj)
+	result, matched, err := t.Judge(ctx, p.policies.Snapshot(), policyName, obj)
 	if err != nil {
 		return false, false, client.IgnoreNotFound(err)
 	}
-	result, matched := p.policies.Snapshot().EvaluateOne(ctx, policyName, t.Audit(obj.Object, namespace))
 	return matched && result.Err == nil && len(result.Enforced()) > 0, action.Remove(result.Actions), nil
 }

@@ -72,12 +72,8 @@ func (p *drafter) judges(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, r
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	namespace, err := t.NamespaceOf(ctx, obj)
-	if err != nil {
-		return false, client.IgnoreNotFound(err)
-	}
-	_, matched := p.policies.Snapshot().EvaluateOne(ctx, pol.Name, t.Audit(obj.Object, namespace))
-	return matched, nil
+	_, matched, err := t.Judge(ctx, p.policies.Snapshot(), pol.Name, obj)
+	return matched, client.IgnoreNotFound(err)
 }
 
 // toTell are the objects whose owners are to be told, in order of name.

@@ -292,7 +292,7 @@ func (d *draft) announce(rem *v1alpha1.Remediation) string {
 }
 
 // split puts targets into slices: at most MaxTargetsPerSlice each, and no more than have
-// room for the records that the strategy's verbs may need.
+// room for the records that the strategy's actions may need.
 func split(rem *v1alpha1.Remediation, targets []v1alpha1.Target) []*v1alpha1.RemediationSlice {
 	var parts []*v1alpha1.RemediationSlice
 	for _, chunk := range chunks(targets, record.WeightOf(rem.Spec.Plan.Strategy.AllowedActions)) {

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -59,6 +60,7 @@ type Planner struct {
 	client    client.Client
 	status    PolicyStatus
 	findings  Findings
+	changes   <-chan event.GenericEvent
 	events    *escalate.Recorder
 	breakers  *breaker.Set
 	announced *announcements

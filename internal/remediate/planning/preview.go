@@ -15,12 +15,12 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
-	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
@@ -56,13 +56,13 @@ type Previewer struct {
 // Preview drafts the plan that the controller would make of the findings. A policy
 // whose mode is Disabled is previewed as if it were Automatic.
 func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, found []policy.Finding) (
-	*display.Plan, error) {
+	*preview.Plan, error) {
 	snapshot := p.Policies.Snapshot()
 	pol = followed(snapshot, pol)
 	strategy := pol.Spec.Remediation.RolloutStrategy.DeepCopy()
 	strategy.SetDefaults()
 	revision, _ := snapshot.Revision(pol.Name)
-	out := &display.Plan{Policy: pol.Name, Revision: revision, Mode: strategy.Mode, Waves: []display.PlannedWave{}}
+	out := &preview.Plan{Policy: pol.Name, Revision: revision, Mode: strategy.Mode, Waves: []preview.Wave{}}
 	if problems := canary.Validate(strategy); len(problems) > 0 {
 		return nil, fmt.Errorf("policy %s: %s", pol.Name, problems[0])
 	}
@@ -111,7 +111,7 @@ func followed(snapshot *catalog.Snapshot, pol *v1alpha1.ClusterRegoPolicy) *v1al
 }
 
 // inTheWay tells of an earlier plan that keeps another one from being made.
-func (p *Previewer) inTheWay(out *display.Plan, d *draft, found []policy.Finding) {
+func (p *Previewer) inTheWay(out *preview.Plan, d *draft, found []policy.Finding) {
 	if len(d.plans) == 0 {
 		return
 	}
@@ -129,26 +129,26 @@ func (p *Previewer) inTheWay(out *display.Plan, d *draft, found []policy.Finding
 }
 
 // unfixable tells of the findings that the policy offers no fix for.
-func (p *Previewer) unfixable(out *display.Plan, found []policy.Finding) {
+func (p *Previewer) unfixable(out *preview.Plan, found []policy.Finding) {
 	for _, f := range found {
 		if !f.Fixable {
-			out.Skipped = append(out.Skipped, display.PlannedTarget{Reason: v1alpha1.ReasonNoFix, Message: f.Message,
+			out.Skipped = append(out.Skipped, preview.Target{Reason: v1alpha1.ReasonNoFix, Message: f.Message,
 				Object: v1alpha1.ObjectReference{APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace,
 					Name: f.Name, UID: f.UID}})
 		}
 	}
 }
 
-func alone(c candidate) display.PlannedTarget {
+func alone(c candidate) preview.Target {
 	reason := c.reason
 	if reason == "" {
 		reason = v1alpha1.ReasonNoViableCanary
 	}
-	return display.PlannedTarget{Object: c.object, Reason: reason, Message: c.message}
+	return preview.Target{Object: c.object, Reason: reason, Message: c.message}
 }
 
 // fill tells a plan's targets, wave by wave, and what would hold it.
-func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error {
+func (p *Previewer) fill(ctx context.Context, out *preview.Plan, d *draft) error {
 	rem, parts, err := d.build()
 	if err != nil {
 		return err
@@ -160,14 +160,14 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 		out.Remediation = rem.Name
 	}
 	out.Later = len(d.eligible) - d.size()
-	waves := make([]display.PlannedWave, len(rem.Spec.Plan.Waves))
+	waves := make([]preview.Wave, len(rem.Spec.Plan.Waves))
 	for i := range waves {
 		at := canary.StageOf(rem.Spec.Plan, int32(i))
-		waves[i] = display.PlannedWave{Stage: at.Name, Canary: at.First == int32(i), Targets: []display.PlannedTarget{}}
+		waves[i] = preview.Wave{Stage: at.Name, Canary: at.First == int32(i), Targets: []preview.Target{}}
 	}
 	f := p.newForecast(rem, len(d.eligible))
 	written := f.run(ctx, out, d, parts, waves)
-	out.Waves = slices.DeleteFunc(waves, func(w display.PlannedWave) bool { return len(w.Targets) == 0 })
+	out.Waves = slices.DeleteFunc(waves, func(w preview.Wave) bool { return len(w.Targets) == 0 })
 	if len(written) == 0 {
 		return nil
 	}
@@ -181,8 +181,8 @@ func (p *Previewer) fill(ctx context.Context, out *display.Plan, d *draft) error
 
 // seeAll says what would become of every target of a plan, and returns those that
 // would be written.
-func (f *forecast) run(ctx context.Context, out *display.Plan, d *draft, parts []*v1alpha1.RemediationSlice,
-	waves []display.PlannedWave) []v1alpha1.ObjectReference {
+func (f *forecast) run(ctx context.Context, out *preview.Plan, d *draft, parts []*v1alpha1.RemediationSlice,
+	waves []preview.Wave) []v1alpha1.ObjectReference {
 	var written []v1alpha1.ObjectReference
 	inPlan := map[string]bool{}
 	for _, slice := range parts {
@@ -246,13 +246,13 @@ func (p *Previewer) newForecast(rem *v1alpha1.Remediation, all int) *forecast {
 // foreseen is the part of the protocol before a write that only reads.
 func foreseen() []fix.Check {
 	return []fix.Check{fix.ReadFresh, fix.RespectReach, fix.RespectOptOut, fix.JudgeAgain, fix.RespectOwnership,
-		fix.RespectVerbs, fix.ComputeFix,
+		fix.RespectAllowed, fix.ComputeFix,
 		fix.RequireNewPods, fix.RespectFields, fix.PassEveryPolicy}
 }
 
 // see says what would become of a target.
-func (f *forecast) target(ctx context.Context, t v1alpha1.Target) display.PlannedTarget {
-	out := display.PlannedTarget{Object: t.Object, Reason: t.SkipReason}
+func (f *forecast) target(ctx context.Context, t v1alpha1.Target) preview.Target {
+	out := preview.Target{Object: t.Object, Reason: t.SkipReason}
 	if f.left == 0 {
 		return out
 	}
@@ -283,6 +283,6 @@ func (f *forecast) target(ctx context.Context, t v1alpha1.Target) display.Planne
 // notInstalled says that the cluster doesn't know Evenkeel's kinds.
 func notInstalled(err error) bool { return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) }
 
-func hold(out *display.Plan, reason, message string) {
-	out.Holds = append(out.Holds, display.Hold{Reason: reason, Message: message})
+func hold(out *preview.Plan, reason, message string) {
+	out.Holds = append(out.Holds, preview.Hold{Reason: reason, Message: message})
 }

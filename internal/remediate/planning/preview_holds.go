@@ -14,8 +14,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/canary"
-	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/permissions"
+	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
@@ -25,7 +25,7 @@ import (
 
 // holds tells what would keep the plan's first write from beginning now, in the
 // order in which the rollout asks.
-func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation,
+func (p *Previewer) holds(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation,
 	targets []v1alpha1.ObjectReference, further []permissions.Need) error {
 	switch rem.Spec.Plan.Strategy.Mode {
 	case v1alpha1.RemediationManual:
@@ -51,7 +51,7 @@ func (p *Previewer) holds(ctx context.Context, out *display.Plan, rem *v1alpha1.
 
 // health tells that nobody can tell the health of some targets, or whose word stands
 // for it.
-func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation,
+func (p *Previewer) health(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation,
 	objects []v1alpha1.ObjectReference) {
 	t := &fix.Targets{Reader: p.Reader, Mapper: p.Mapper, Clock: p.Clock}
 	strategy, snapshot := rem.Spec.Plan.Strategy, p.Policies.Snapshot()
@@ -70,7 +70,7 @@ func (p *Previewer) health(ctx context.Context, out *display.Plan, rem *v1alpha1
 
 // budget tells how much room other plans at work leave, when that is less than the
 // first wave needs.
-func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation) error {
+func (p *Previewer) budget(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation) error {
 	atWork, err := budget.New(p.Reader, record.NewCache(p.Reader), p.Floors).AtWork(
 		ctx, rem, &record.Records{}, &p.Floors)
 	if notInstalled(err) {
@@ -87,7 +87,7 @@ func (p *Previewer) budget(ctx context.Context, out *display.Plan, rem *v1alpha1
 	return nil
 }
 
-func (p *Previewer) permissions(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation,
+func (p *Previewer) permissions(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation,
 	targets []v1alpha1.ObjectReference, further []permissions.Need) error {
 	if p.Permissions == nil {
 		return nil
@@ -111,7 +111,7 @@ func (p *Previewer) permissions(ctx context.Context, out *display.Plan, rem *v1a
 }
 
 // breakers tells of those that let nothing through, by what they have recorded.
-func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alpha1.Remediation,
+func (p *Previewer) breakers(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation,
 	targets []v1alpha1.ObjectReference) error {
 	known, err := breaker.NewReader(p.Reader).All(ctx)
 	if notInstalled(err) {
@@ -145,7 +145,7 @@ func (p *Previewer) breakers(ctx context.Context, out *display.Plan, rem *v1alph
 }
 
 // holdIn tells of a breaker that lets nothing through, or nothing in one namespace.
-func holdIn(out *display.Plan, gate rollout.Gate, only string, inNamespace map[string]int) {
+func holdIn(out *preview.Plan, gate rollout.Gate, only string, inNamespace map[string]int) {
 	switch {
 	case only == "":
 		hold(out, gate.Reason, gate.Message)

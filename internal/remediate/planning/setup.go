@@ -51,12 +51,17 @@ type Options struct {
 	Floors limits.Floors
 }
 
-// Register adds the planner to the manager. It runs on the leader only.
-func Register(mgr ctrl.Manager, o Options) error {
-	planner := &Planner{client: o.Writer, doubt: o.Doubt, status: o.Policies, findings: o.Findings, events: o.Events,
-		breakers: o.Breakers, announced: newAnnouncements(),
-		drafter: drafter{reader: o.Reader, policies: o.Policies, clock: o.Clock, mapper: mgr.GetRESTMapper(),
+// NewPlanner makes the planner.
+func NewPlanner(o Options) *Planner {
+	return &Planner{client: o.Writer, doubt: o.Doubt, status: o.Policies, findings: o.Findings, events: o.Events,
+		changes: o.Changes, breakers: o.Breakers, announced: newAnnouncements(),
+		drafter: drafter{reader: o.Reader, policies: o.Policies, clock: o.Clock,
 			tools: o.Tools, reach: o.Reach, floors: o.Floors}}
+}
+
+// Register adds the planner to the manager. It runs on the leader only.
+func (p *Planner) Register(mgr ctrl.Manager) error {
+	p.mapper = mgr.GetRESTMapper()
 	return ctrl.NewControllerManagedBy(mgr).Named("planner").
 		For(&v1alpha1.ClusterRegoPolicy{}).
 		Watches(&v1alpha1.RemediationStrategy{},
@@ -65,8 +70,8 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Watches(&v1alpha1.Remediation{}, handler.EnqueueRequestsFromMapFunc(policyOf)).
 		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(policyOfBreaker),
 			builder.WithPredicates(demotionChanges())).
-		WatchesRawSource(source.Channel(o.Changes, &handler.EnqueueRequestForObject{})).
-		Complete(planner)
+		WatchesRawSource(source.Channel(p.changes, &handler.EnqueueRequestForObject{})).
+		Complete(p)
 }
 
 func policyOf(_ context.Context, obj client.Object) []ctrl.Request {

@@ -15,15 +15,8 @@ func (i Intent) Idle() bool {
 	if i.Wait == 0 || len(i.Write)+len(i.Resolve)+len(i.Revert)+len(i.Preview)+len(i.Marks) > 0 {
 		return false
 	}
-	switch i.Phase {
-	case v1alpha1.PhaseHeld, v1alpha1.PhaseApplying, v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval:
-		return true
-	case v1alpha1.PhasePreviewing, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseRollingBack,
-		v1alpha1.PhasePreviewed,
-		v1alpha1.PhaseSucceeded, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseSuperseded,
-		v1alpha1.PhaseAborted:
-	}
-	return false
+	return slices.Contains([]v1alpha1.RemediationPhase{v1alpha1.PhaseHeld, v1alpha1.PhaseApplying,
+		v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval}, i.Phase)
 }
 
 // Harmed says whether the outcome speaks of targets that failed.
@@ -129,4 +122,25 @@ type Outcome struct {
 	Namespaces map[string]int32
 	// Message says what happened, for the breaker's status.
 	Message string
+}
+
+// Progressed says whether a step brings the plan forward: a target is begun, settled
+// or undone, a wave or a rollback begins, or a person lets the plan go on. Phases that
+// come and go, tries that fail and metrics that answer on and off bring it nowhere.
+func Progressed(s *v1alpha1.RemediationStatus, intent Intent, now v1alpha1.TargetCounts) bool {
+	switch {
+	case s.ProgressedAt == nil, intent.Wave != s.Wave, intent.Retry != "":
+		return true
+	case now.Pending < s.Counts.Pending, settledIn(now) > settledIn(s.Counts):
+		return true
+	case intent.Phase == v1alpha1.PhaseRollingBack && s.Phase != intent.Phase:
+		return true
+	}
+	answered := s.Phase == v1alpha1.PhaseAwaitingApproval && intent.Phase != s.Phase
+	resumed := s.Reason == v1alpha1.ReasonPaused && intent.Reason != s.Reason
+	return answered || resumed || intent.Phase.Final()
+}
+
+func settledIn(c v1alpha1.TargetCounts) int32 {
+	return c.Done + c.Skipped + c.Failed + c.Reverted + c.RevertConflict
 }

@@ -53,6 +53,7 @@ const (
 // the source's annotation; the leader looks. So a message that is sent again does
 // no harm, and one that is lost costs an interval.
 type Receiver struct {
+	options Options
 	client  client.Client
 	secrets access.Secrets
 	allowed access.Namespaces

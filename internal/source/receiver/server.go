@@ -39,20 +39,22 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
+// New makes the receiver.
+func New(o Options) *Receiver {
+	return &Receiver{options: o, allowed: o.Allowed, clock: o.Clock, all: rate.NewLimiter(everySecond, burst),
+		each: map[types.UID]*rate.Limiter{}}
+}
+
 // Register adds the receiver to the manager. It runs on every replica.
-func Register(mgr ctrl.Manager, o Options) error {
-	figures, err := newMetrics(o.Metrics)
-	if err != nil {
+func (r *Receiver) Register(mgr ctrl.Manager) (err error) {
+	if r.metrics, err = newMetrics(r.options.Metrics); err != nil {
 		return err
 	}
+	r.client, r.log = mgr.GetClient(), mgr.GetLogger().WithName("receiver")
+	r.secrets = access.Secrets{Reader: mgr.GetAPIReader(), Account: r.options.ServiceAccount}
 	mux := http.NewServeMux()
-	mux.Handle("POST "+HookPath+"/{namespace}/{name}", &Receiver{
-		client: mgr.GetClient(), secrets: access.Secrets{Reader: mgr.GetAPIReader(), Account: o.ServiceAccount},
-		allowed: o.Allowed,
-		metrics: figures, clock: o.Clock, log: mgr.GetLogger().WithName("receiver"),
-		all: rate.NewLimiter(everySecond, burst), each: map[types.UID]*rate.Limiter{},
-	})
-	return mgr.Add(&hookServer{address: o.Address, certDir: o.CertDir, handler: mux})
+	mux.Handle("POST "+HookPath+"/{namespace}/{name}", r)
+	return mgr.Add(&hookServer{address: r.options.Address, certDir: r.options.CertDir, handler: mux})
 }
 
 // hookServer serves the receiver until the manager ends.

@@ -49,22 +49,22 @@ func (d *Decoder) action(element *ast.Term) (policy.Action, error) {
 		return policy.Action{}, fmt.Errorf("it is %s: it must be an object {\"action\": \"patch\", \"ops\": […]}",
 			Article(ast.ValueName(element.Value)))
 	}
-	verb, ok := fields["action"].(string)
+	name, ok := fields["action"].(string)
 	if !ok {
-		return policy.Action{}, errors.New("action must be a string that names the verb")
+		return policy.Action{}, errors.New("action must be a string that names what to do")
 	}
-	for _, known := range verbs() {
-		if string(known.verb) != verb {
+	for _, known := range forms() {
+		if string(known.action) != name {
 			continue
 		}
 		if unknown := unknownKeys(fields, append([]string{"action"}, known.keys...)...); unknown != "" {
 			return policy.Action{}, fmt.Errorf("unknown key %s: %s", unknown, known.form)
 		}
-		action := policy.Action{Type: known.verb}
+		action := policy.Action{Type: known.action}
 		return action, known.read(d, fields, &action)
 	}
 	return policy.Action{},
-		fmt.Errorf("unknown action %q: the verbs are create, delete, evict, patch, restart and scale", verb)
+		fmt.Errorf("unknown action %q: the actions are create, delete, evict, patch, restart and scale", name)
 }
 
 // op reads one operation of RFC 6902 and moves its paths onto the object.

@@ -11,9 +11,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// verb is how one verb is written in Rego.
-type verb struct {
-	verb policy.ActionType
+// form is how one action is written in Rego.
+type form struct {
+	action policy.ActionType
 	// keys are the keys besides action; form says so to people.
 	keys []string
 	form string
@@ -21,8 +21,8 @@ type verb struct {
 	read func(*Decoder, map[string]any, *policy.Action) error
 }
 
-func verbs() []verb {
-	return []verb{
+func forms() []form {
+	return []form{
 		{policy.ActionPatch, []string{"ops", "subresource"}, "a patch has action, ops and perhaps subresource",
 			(*Decoder).patch},
 		{policy.ActionCreate, []string{"object"}, "create has action and object", (*Decoder).create},

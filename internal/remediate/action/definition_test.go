@@ -207,13 +207,13 @@ func TestEveryVerbSaysWhatItNeedsAndHowItIsUndone(t *testing.T) {
 	}
 }
 
-func TestForbiddenVerb(t *testing.T) {
+func TestForbidden(t *testing.T) {
 	actions := []policy.Action{{Type: policy.ActionPatch}, {Type: policy.ActionEvict}}
-	if verb, add, forbidden := action.ForbiddenVerb([]v1alpha1.ActionType{v1alpha1.ActionPatch}, actions); !forbidden ||
+	if verb, add, forbidden := action.Forbidden([]v1alpha1.ActionType{v1alpha1.ActionPatch}, actions); !forbidden ||
 		verb != "evict" || add != "Evict" {
 		t.Errorf("got %s, %s, %t", verb, add, forbidden)
 	}
-	if _, _, forbidden := action.ForbiddenVerb([]v1alpha1.ActionType{"Evict", "Patch"}, actions); forbidden {
+	if _, _, forbidden := action.Forbidden([]v1alpha1.ActionType{"Evict", "Patch"}, actions); forbidden {
 		t.Error("both are allowed")
 	}
 	if !action.ReachOwned(actions[1:]) || action.ReachOwned(actions) || action.ReachOwned(nil) {

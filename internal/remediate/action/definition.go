@@ -11,7 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// Definition is what one verb means, whatever the object.
+// Definition is what one action means, whatever the object.
 type Definition struct {
 	// Type is its name in Rego, and Allowed the one in spec.remediation.allowedActions.
 	Type    policy.ActionType
@@ -21,8 +21,9 @@ type Definition struct {
 	// Owned says whether it may be carried out on an object that a controller
 	// makes: everything else is the business of the controller's own object.
 	Owned bool
-	// Removes says that the judged object is gone after it.
-	Removes bool
+	// Creates says that it makes another object, Removes that the judged one is gone after
+	// it; any other action patches the judged object.
+	Creates, Removes bool
 	// NoUndo says why it can't be undone; empty when it can.
 	NoUndo string
 	// Kind is the only kind that it can be carried out on; nil for no such limit.
@@ -37,7 +38,10 @@ type Definition struct {
 	write func(obj map[string]any, a policy.Action, at time.Time) (Step, error)
 }
 
-// On says whether the verb can be carried out on objects of a kind.
+// Patches says whether the action comes to a patch of the judged object.
+func (v Definition) Patches() bool { return !v.Creates && !v.Removes }
+
+// On says whether the action can be carried out on objects of a kind.
 func (v Definition) On(group, kind string) bool {
 	return v.Kind == nil || *v.Kind == policy.GroupKind{Group: group, Kind: kind}
 }
@@ -56,12 +60,13 @@ const (
 
 func always(rank int) func(policy.Action) int { return func(policy.Action) int { return rank } }
 
-// Definitions is the table of verbs.
+// Definitions is the table of actions.
 func Definitions() []Definition {
-	return []Definition{patchVerb(), createVerb(), deleteVerb(), evictVerb(), restartVerb(), scaleVerb()}
+	return []Definition{patchDefinition(), createDefinition(), deleteDefinition(), evictDefinition(),
+		restartDefinition(), scaleDefinition()}
 }
 
-// DefinitionOf finds a verb by its name in Rego.
+// DefinitionOf finds an action by its name in Rego.
 func DefinitionOf(t policy.ActionType) (Definition, bool) {
 	for _, v := range Definitions() {
 		if v.Type == t {
@@ -71,9 +76,9 @@ func DefinitionOf(t policy.ActionType) (Definition, bool) {
 	return Definition{}, false
 }
 
-// ForbiddenVerb is the first action whose verb the strategy doesn't allow, and
+// Forbidden is the first action that the strategy doesn't allow, and
 // what is to be added to allowedActions.
-func ForbiddenVerb(allowed []v1alpha1.ActionType, actions []policy.Action) (policy.ActionType, v1alpha1.ActionType,
+func Forbidden(allowed []v1alpha1.ActionType, actions []policy.Action) (policy.ActionType, v1alpha1.ActionType,
 	bool) {
 	for _, a := range actions {
 		v, known := DefinitionOf(a.Type)
@@ -95,7 +100,7 @@ func ReachOwned(actions []policy.Action) bool {
 	return len(actions) > 0
 }
 
-// MayReachOwned says whether any allowed verb may be carried out on an object of
+// MayReachOwned says whether any allowed action may be carried out on an object of
 // the kind that a controller makes.
 func MayReachOwned(allowed []v1alpha1.ActionType, group, kind string) bool {
 	return slices.ContainsFunc(Definitions(), func(v Definition) bool {
