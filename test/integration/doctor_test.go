@@ -146,7 +146,7 @@ var _ = Describe("The doctor", func() {
 			Expect(code).To(Equal(3))
 			Expect(found).To(ContainElement(
 				And(finds("policies", "unknown", "couldn't be looked at"),
-					HaveField("Do", ContainSubstring("ask for the right")))))
+					HaveField("Do", ContainSubstring("ask for the permission")))))
 		})
 
 	It("looks for the manager where it is told to", func(ctx context.Context) {

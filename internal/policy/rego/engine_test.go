@@ -42,6 +42,22 @@ func TestWhatTheCompiledEngineLeavesToTopdown(t *testing.T) {
 	}
 }
 
+// TestWhatIsLookedForAmongVariablesIsFound holds what OPA 1.21.0 to 1.22.0 got wrong: topdown's
+// index took the variables of the list for constants, and never asked such rules.
+func TestWhatIsLookedForAmongVariablesIsFound(t *testing.T) {
+	c := compile(t, podPolicy(header+`
+deny contains "a constant" if { kind := "Pod"; input.object.kind in [kind, "Job"] }
+deny contains "a field" if input.object.kind in {input.review.kind.kind, "Job"}
+deny contains "an element" if { some kind in ["Job", "Pod"]; input.object.kind in [kind, "CronJob"] }
+`))
+	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
+		decision := evaluate(t, c.On(engine), input(t, podRequest()), time.Minute)
+		if len(decision.Violations) != 3 {
+			t.Errorf("%s finds %v, want three violations", engine, decision.Violations)
+		}
+	}
+}
+
 // TestPoliciesWithOneRuleShareWhatIsCompiled binds one rule to many parameters: what is
 // compiled is compiled once, in less than a second of CPU for three hundred of them.
 func TestPoliciesWithOneRuleShareWhatIsCompiled(t *testing.T) {

@@ -51,11 +51,6 @@ func problemsOf(rule *ast.Rule) (problems []string) {
 		problems = append(problems,
 			fmt.Sprintf("%s writes %s, of which topdown takes equal parts for different ones", rule.Ref(), literal))
 	}
-	if list := listOfVariables(rule); list != nil {
-		problems = append(problems,
-			fmt.Sprintf("%s looks for something in %s, whose variables topdown's index takes for constants", rule.Ref(),
-				list))
-	}
 	return problems
 }
 
@@ -83,24 +78,6 @@ func literalOfVariables(rule *ast.Rule) (found *ast.Term) {
 			}
 		}
 		return found != nil
-	})
-	return found
-}
-
-// listOfVariables is a collection with variables that a rule looks for a value in; nil for
-// none.
-func listOfVariables(rule *ast.Rule) (found *ast.Term) {
-	ast.WalkExprs(rule, func(e *ast.Expr) bool {
-		if !e.IsCall() || !e.Operator().Equal(ast.Member.Ref()) {
-			return false
-		}
-		switch list := e.Operand(1); list.Value.(type) {
-		case *ast.Array, ast.Object, ast.Set:
-			if !list.IsGround() {
-				found = list
-			}
-		}
-		return false
 	})
 	return found
 }
