@@ -34,7 +34,8 @@ func standIn(args []string) int {
 		profile = args[i+1]
 	}
 	last := len(args) - 1
-	args = slices.Concat([]string{"test", "-short", "-vet=off", "-count=1", "-ldflags=-w -s", "-trimpath"}, args[1:last],
+	args = slices.Concat([]string{"test", "-short", "-vet=off", "-count=1", "-ldflags=-w -s", "-trimpath"},
+		args[1:last],
 		[]string{strings.TrimSuffix(args[last], "/...")})
 	limit := syscall.Rlimit{Cur: addressSpace, Max: addressSpace}
 	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &limit); err != nil {
