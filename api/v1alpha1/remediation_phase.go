@@ -48,7 +48,6 @@ const (
 // PhaseFacts is what holds of a phase: the one place that display, conditions, alerts and
 // budgets ask.
 type PhaseFacts struct {
-	Phase RemediationPhase
 	// Final: nothing follows but an undo that a person asks for.
 	Final bool
 	// Complete: the plan has done what it was made for, which its condition Complete says;
@@ -64,34 +63,34 @@ type PhaseFacts struct {
 	Event string
 }
 
-// Phases are all phases, in the order of a rollout, with what holds of each.
-func Phases() []PhaseFacts {
-	return []PhaseFacts{
-		{Phase: PhasePlanned},
-		{Phase: PhaseAwaitingApproval, Waits: true, Event: EventApprovalRequested},
-		{Phase: PhasePreviewing},
-		{Phase: PhaseApplying, InFlight: true},
-		{Phase: PhaseVerifying, InFlight: true},
-		{Phase: PhaseSoaking, InFlight: true},
-		{Phase: PhaseHeld, Waits: true, Event: EventRemediationHeld},
-		{Phase: PhaseRollingBack, InFlight: true, Reverts: true, Event: EventRollingBack},
-		{Phase: PhasePreviewed, Final: true, Complete: true, Event: EventRemediationPreviewed},
-		{Phase: PhaseSucceeded, Final: true, Complete: true, Event: EventRemediationSucceeded},
-		{Phase: PhaseRolledBack, Final: true, Reverts: true, Event: EventRolledBack},
-		{Phase: PhaseRollbackIncomplete, Final: true, Reverts: true, Event: EventRollbackIncomplete},
-		{Phase: PhaseSuperseded, Final: true, Event: EventRemediationSuperseded},
-		{Phase: PhaseAborted, Final: true, Event: EventRemediationAborted},
-	}
-}
-
 // Facts is what holds of a phase. A phase that isn't known, of a later version, is neither
 // final nor does it wait, and may have written anything.
-func (p RemediationPhase) Facts() PhaseFacts {
-	all := Phases()
-	if i := slices.IndexFunc(all, func(f PhaseFacts) bool { return f.Phase == p }); i >= 0 {
-		return all[i]
+func (p RemediationPhase) Facts() PhaseFacts { //nolint:gocyclo // a table: a case a phase
+	switch p {
+	case PhasePlanned, PhasePreviewing:
+		return PhaseFacts{}
+	case PhaseAwaitingApproval:
+		return PhaseFacts{Waits: true, Event: EventApprovalRequested}
+	case PhaseApplying, PhaseVerifying, PhaseSoaking:
+		return PhaseFacts{InFlight: true}
+	case PhaseHeld:
+		return PhaseFacts{Waits: true, Event: EventRemediationHeld}
+	case PhaseRollingBack:
+		return PhaseFacts{InFlight: true, Reverts: true, Event: EventRollingBack}
+	case PhasePreviewed:
+		return PhaseFacts{Final: true, Complete: true, Event: EventRemediationPreviewed}
+	case PhaseSucceeded:
+		return PhaseFacts{Final: true, Complete: true, Event: EventRemediationSucceeded}
+	case PhaseRolledBack:
+		return PhaseFacts{Final: true, Reverts: true, Event: EventRolledBack}
+	case PhaseRollbackIncomplete:
+		return PhaseFacts{Final: true, Reverts: true, Event: EventRollbackIncomplete}
+	case PhaseSuperseded:
+		return PhaseFacts{Final: true, Event: EventRemediationSuperseded}
+	case PhaseAborted:
+		return PhaseFacts{Final: true, Event: EventRemediationAborted}
 	}
-	return PhaseFacts{Phase: p, InFlight: true}
+	return PhaseFacts{InFlight: true}
 }
 
 // Final says whether a phase is final: nothing follows it but an undo that a

@@ -15,7 +15,7 @@ import (
 // the rollout begins: no breaker, window or approval is needed to tell somebody.
 // It says how long to wait when there is more to tell; zero when all is told.
 func (c *Controller) tellOwners(ctx context.Context, p *execute.Pass) (time.Duration, error) {
-	if phase := p.Remediation.Status.Phase; phase != "" && phase != v1alpha1.PhasePlanned {
+	if p.Remediation.Phase() != v1alpha1.PhasePlanned {
 		return 0, nil
 	}
 	batch, wait := p.ToSkip(c.clock.Now())

@@ -16,10 +16,10 @@ import (
 	"testing"
 )
 
-// reasonCalls are the functions that take a reason, by its place among their arguments.
-var reasonCalls = map[string]int{
-	"ConditionTrue": 1, "ConditionFalse": 1, "Ready": 0, "Underway": 0, "Stalled": 0,
-	"Rollout": 1, "Target": 2, "Breaker": 2, "Policy": 1, "failed": 0, "pending": 0, "skipped": 0,
+// reasonCalls are the functions that take a reason, wherever it stands among their arguments.
+func reasonCalls() []string {
+	return []string{"ConditionTrue", "ConditionFalse", "Ready", "Underway", "Stalled", "Rollout", "Target", "Breaker",
+		"Policy", "Failed", "Pending", "Skipped", "ended", "waitFor", "noCanary"}
 }
 
 // camelCase is a reason as conditions, events and targets bear it.
@@ -52,10 +52,12 @@ func f() {
 	s.Reason, s.Message = "OfTwo", "the text"
 	kube.ConditionTrue(v1alpha1.ConditionReady, "InACall", "text")
 	c.Reason = v1alpha1.ReasonReady
+	return a.Failed("OfATarget", "the text")
 	log.Info("Reason", "reason", "text")
 }`
 	got := literalReasons(t, "source.go", source)
-	want := []string{"source.go:3: SpeltOut", "source.go:4: Assigned", "source.go:5: OfTwo", "source.go:6: InACall"}
+	want := []string{"source.go:3: SpeltOut", "source.go:4: Assigned", "source.go:5: OfTwo", "source.go:6: InACall",
+		"source.go:8: OfATarget"}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}
@@ -92,9 +94,9 @@ func literalReasons(t *testing.T, path string, source any) (found []string) {
 				}
 			}
 		case *ast.CallExpr:
-			if to, ok := n.Fun.(*ast.SelectorExpr); ok {
-				if at, takes := reasonCalls[to.Sel.Name]; takes && at < len(n.Args) {
-					look(n.Args[at])
+			if to, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains(reasonCalls(), to.Sel.Name) {
+				for _, argument := range n.Args {
+					look(argument)
 				}
 			}
 		}

@@ -48,8 +48,8 @@ func aboutToBegin(rem *v1alpha1.Remediation) bool {
 		!rem.Spec.Plan.Strategy.Mode.Runs() {
 		return false
 	}
-	switch rem.Status.Phase {
-	case "", v1alpha1.PhasePlanned:
+	switch rem.Phase() {
+	case v1alpha1.PhasePlanned:
 		return true
 	case v1alpha1.PhaseHeld:
 		return rem.Status.HeldFrom == v1alpha1.PhasePlanned || rem.Status.HeldFrom == v1alpha1.PhaseApplying

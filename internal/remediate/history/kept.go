@@ -66,7 +66,7 @@ func BeyondHistory(plans []v1alpha1.Remediation, h v1alpha1.HistoryStrategy, kep
 // Remembered is for how long an ended plan's fixes still add to the heat of
 // objects that somebody may be fighting over; negative when no longer.
 func Remembered(rem *v1alpha1.Remediation, now time.Time) time.Duration {
-	if rem.Status.Counts.Done == 0 || rem.Status.Phase == v1alpha1.PhasePreviewed {
+	if !rem.Stands() {
 		return -1
 	}
 	return fightMemory - now.Sub(rem.EndTime())

@@ -132,8 +132,7 @@ func (h *Past) rememberSlowly(t v1alpha1.Target, rec *v1alpha1.TargetRecord, ago
 // something, not too long ago, and is small, as those are that fix what somebody
 // sets back. Large ones count while they are read for fast fights.
 func TellsSlowly(rem *v1alpha1.Remediation, now time.Time) bool {
-	return rem.Status.Counts.Done > 0 && rem.Status.Phase != v1alpha1.PhasePreviewed &&
-		len(rem.Spec.Plan.Slices) == 1 && now.Sub(rem.EndTime()) < slowMemory
+	return rem.Stands() && len(rem.Spec.Plan.Slices) == 1 && now.Sub(rem.EndTime()) < slowMemory
 }
 
 // placeOf names the place of an object, whatever its UID.

@@ -26,7 +26,7 @@ const (
 
 // Row is one phase of the rollout: what it must know, what it does, and which phases may
 // follow. What everybody else asks of a phase (whether it is final, waits, writes) stands in
-// v1alpha1.Phases.
+// v1alpha1.PhaseFacts.
 type Row struct {
 	Phase v1alpha1.RemediationPhase
 	// Needs are observed before Step, in this order: the gate isn't asked before the plan
@@ -79,9 +79,7 @@ func Table() []Row {
 // phase) is Planned. It errs on a phase that the table doesn't know, and on an
 // answer that the table doesn't allow.
 func Step(o Observation) (Intent, error) {
-	if o.Status.Phase == "" {
-		o.Status.Phase = v1alpha1.PhasePlanned
-	}
+	o.Status.Phase = cmp.Or(o.Status.Phase, v1alpha1.PhasePlanned)
 	row, known := rowOf(o.Status.Phase)
 	if !known {
 		return Intent{}, fmt.Errorf("phase %q isn't in the table", o.Status.Phase)

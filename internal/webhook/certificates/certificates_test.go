@@ -4,7 +4,6 @@ package certificates
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -48,55 +46,24 @@ func newReplica(t *testing.T, now time.Time) *replica {
 	return &replica{Certificates: certs, client: c, clock: clock, dir: dir}
 }
 
-// offer puts a certificate into the Secret.
-func (r *replica) offer(t *testing.T, a webhooktest.Authority) {
-	t.Helper()
-	var secret corev1.Secret
-	if err := r.client.Get(context.Background(), secretKey, &secret); err != nil {
-		t.Fatal(err)
-	}
-	secret.Data = a.Data
-	if err := r.client.Update(context.Background(), &secret); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (r *replica) serves(t *testing.T, a webhooktest.Authority) bool {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(r.dir, serverCertName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content) == string(a.Data[serverCertName])
-}
-
-func (r *replica) reconcile(t *testing.T) ctrl.Result {
-	t.Helper()
-	result, err := r.Reconcile(context.Background(), ctrl.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 func TestCertificatesThatNobodyWouldAcceptAreNotTakenUp(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	good, expired := webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-20*time.Hour)),
 		webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-30*time.Hour))
 	r := newReplica(t, now)
-	r.reconcile(t)
-	r.offer(t, good)
-	r.reconcile(t)
+	webhooktest.Reconcile(t, r)
+	good.Store(t, r.client, secretKey)
+	webhooktest.Reconcile(t, r)
 	if got, want := testutil.ToFloat64(r.metrics.expiry), float64(now.Add(4*time.Hour).Unix()); got != want {
 		t.Errorf("the metric of the expiry is %v, want %v", got, want)
 	}
 
-	r.offer(t, expired)
+	expired.Store(t, r.client, secretKey)
 	_, err := r.Reconcile(context.Background(), ctrl.Request{})
 	if err == nil || !strings.Contains(err.Error(), secretKey.String()) || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("error %v, want it to name the Secret and the reason", err)
 	}
-	if !r.serves(t, good) || r.Check(nil) != nil || testutil.ToFloat64(r.metrics.unservable) != 1 {
+	if !good.IsServedFrom(t, r.dir) || r.Check(nil) != nil || testutil.ToFloat64(r.metrics.unservable) != 1 {
 		t.Error("the good certificate isn't kept, or the metric doesn't tell of the bad one")
 	}
 
@@ -106,9 +73,9 @@ func TestCertificatesThatNobodyWouldAcceptAreNotTakenUp(t *testing.T) {
 	}
 	// Nothing is lost by an authority that isn't trusted yet: nobody believes the old.
 	fresh := webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(3*time.Hour))
-	r.offer(t, fresh)
-	r.reconcile(t)
-	if !r.serves(t, fresh) || r.Check(nil) != nil || testutil.ToFloat64(r.metrics.unservable) != 0 {
+	fresh.Store(t, r.client, secretKey)
+	webhooktest.Reconcile(t, r)
+	if !fresh.IsServedFrom(t, r.dir) || r.Check(nil) != nil || testutil.ToFloat64(r.metrics.unservable) != 0 {
 		t.Error("a fresh certificate doesn't take the place of the expired one")
 	}
 }

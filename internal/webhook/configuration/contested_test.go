@@ -32,7 +32,7 @@ func contestedWriter(t *testing.T) (*Writer, client.Client, *clocktesting.FakePa
 	w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 	clock, recorder := clocktesting.NewFakePassiveClock(now), events.NewFakeRecorder(100)
 	w.o.Clock, w.o.Events = clock, recorder
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	return w, c, clock, recorder
 }
 
@@ -61,7 +61,7 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 	w, c, _, recorder := contestedWriter(t)
 	left := enforce(t, c, addExpression)
 	for range 3 {
-		if got := reconcileOnce(t, w); got.RequeueAfter != 0 {
+		if got := webhooktest.Reconcile(t, w); got.RequeueAfter != 0 {
 			t.Errorf("looks again after %s", got.RequeueAfter)
 		}
 	}
@@ -84,7 +84,7 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 			webhooktest.NewPolicy("a", webhooktest.PrivilegedRego,
 				webhooktest.WithOperations(v1alpha1.OperationDelete))}
 	}
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	got := currentConfiguration(t, c).Webhooks[0]
 	if got.Rules[0].Operations[0] != admissionregistrationv1.Delete ||
 		!strings.Contains(metav1.FormatLabelSelector(got.NamespaceSelector), "!control-plane") {
@@ -97,7 +97,7 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 			s.MatchExpressions = s.MatchExpressions[:len(s.MatchExpressions)-1]
 		}
 	})
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	if gauge(t, w.metrics, names.WebhookFail) != 0 {
 		t.Error("the metric stays")
 	}
@@ -107,12 +107,12 @@ func TestWhatOnlyNarrowsIsKeptAndReported(t *testing.T) {
 func TestAnEntryThatGoesIsNarrowedNoMore(t *testing.T) {
 	w, c, _, _ := contestedWriter(t)
 	enforce(t, c, addExpression)
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	if gauge(t, w.metrics, names.WebhookFail) != 1 {
 		t.Fatal("the metric doesn't say that it is narrowed")
 	}
 	w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	if gauge(t, w.metrics, names.WebhookFail) != 0 {
 		t.Error("the metric stays")
 	}
@@ -126,7 +126,7 @@ func gauge(t *testing.T, m *metrics, webhook string) float64 {
 func TestSelectorsOfEarlierFlagsAreNotKept(t *testing.T) {
 	w, c, _, _ := contestedWriter(t)
 	w.o.Generator.ExemptNamespaces = []string{"another"}
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	got := metav1.FormatLabelSelector(currentConfiguration(t, c).Webhooks[0].NamespaceSelector)
 	if got != "kubernetes.io/metadata.name notin (another)" {
 		t.Errorf("got %s", got)
@@ -164,7 +164,7 @@ func TestWhatIsNotANarrowingIsRestoredEverMoreSlowly(t *testing.T) {
 			writes := 0
 			for end := clock.Now().Add(time.Hour); clock.Now().Before(end); {
 				wrong := enforce(t, c, fight)
-				result := reconcileOnce(t, w)
+				result := webhooktest.Reconcile(t, w)
 				if now := currentConfiguration(t, c); now.ResourceVersion != wrong {
 					writes++
 				} else if result.RequeueAfter == 0 {
@@ -181,7 +181,7 @@ func TestWhatIsNotANarrowingIsRestoredEverMoreSlowly(t *testing.T) {
 			}
 			// Once they leave off, it is as it should be.
 			clock.SetTime(clock.Now().Add(time.Hour))
-			reconcileOnce(t, w)
+			webhooktest.Reconcile(t, w)
 			if got := currentConfiguration(t, c); len(got.Webhooks) != len(right.Webhooks) ||
 				got.Annotations[annotationApplied] != right.Annotations[annotationApplied] {
 				t.Errorf("left as %+v", got)
@@ -195,14 +195,14 @@ func TestAPolicyIsInForceAtOnceInTheMidstOfAFight(t *testing.T) {
 	empty := func(config *admissionregistrationv1.ValidatingWebhookConfiguration) { config.Webhooks = nil }
 	for range 5 {
 		enforce(t, c, empty)
-		reconcileOnce(t, w)
+		webhooktest.Reconcile(t, w)
 	}
 	w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy {
 		return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego),
 			webhooktest.NewPolicy("b", webhooktest.PrivilegedRego,
 				webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))}
 	}
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	if n := len(currentConfiguration(t, c).Webhooks); n != 10 {
 		t.Errorf("%d entries", n)
 	}

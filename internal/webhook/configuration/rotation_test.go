@@ -5,13 +5,11 @@ package configuration
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -45,28 +43,6 @@ func newReplica(t *testing.T, now time.Time) *replica {
 	return &replica{Certificates: certs, client: c, clock: clock, dir: dir}
 }
 
-// offer puts a certificate into the Secret.
-func (r *replica) offer(t *testing.T, a webhooktest.Authority) {
-	t.Helper()
-	var secret corev1.Secret
-	if err := r.client.Get(context.Background(), secretKey, &secret); err != nil {
-		t.Fatal(err)
-	}
-	secret.Data = a.Data
-	if err := r.client.Update(context.Background(), &secret); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (r *replica) serves(t *testing.T, a webhooktest.Authority) bool {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(r.dir, "tls.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content) == string(a.Data["tls.crt"])
-}
-
 // The certificate of a new authority isn't served before the API servers have been
 // told to trust it.
 func TestCertificatesWaitForTrust(t *testing.T) {
@@ -75,25 +51,25 @@ func TestCertificatesWaitForTrust(t *testing.T) {
 		webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-time.Hour))
 	r := newReplica(t, now)
 
-	reconcileOnce(t, r) // makes the Secret
-	reconcileOnce(t, r) // nothing in it yet
+	webhooktest.Reconcile(t, r) // makes the Secret
+	webhooktest.Reconcile(t, r) // nothing in it yet
 	if r.Check(nil) == nil {
 		t.Fatal("ready without a certificate")
 	}
-	r.offer(t, first)
-	reconcileOnce(t, r)
-	if r.Check(nil) != nil || !r.serves(t, first) {
+	first.Store(t, r.client, secretKey)
+	webhooktest.Reconcile(t, r)
+	if r.Check(nil) != nil || !first.IsServedFrom(t, r.dir) {
 		t.Fatal("the first certificate isn't served at once")
 	}
 	w := newWriter(t, r.client, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 
-	r.offer(t, second)
-	reconcileOnce(t, r)
-	if !r.serves(t, first) {
+	second.Store(t, r.client, secretKey)
+	webhooktest.Reconcile(t, r)
+	if !first.IsServedFrom(t, r.dir) {
 		t.Error("a certificate is served that the API server doesn't trust yet")
 	}
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	bundle := currentConfiguration(t, r.client).Webhooks[0].ClientConfig.CABundle
 	if !bytes.Contains(bundle, first.Cert()) || !bytes.Contains(bundle, second.Cert()) {
 		t.Error("during the rotation both authorities must be trusted")
@@ -106,8 +82,8 @@ func TestCertificatesWaitForTrust(t *testing.T) {
 		if err := r.client.Update(context.Background(), stamping); err != nil {
 			t.Fatal(err)
 		}
-		result = reconcileOnce(t, r)
-		if !r.serves(t, first) {
+		result = webhooktest.Reconcile(t, r)
+		if !first.IsServedFrom(t, r.dir) {
 			t.Error("a certificate is served that one of two configurations doesn't trust yet, or not for long enough")
 		}
 	}
@@ -115,8 +91,8 @@ func TestCertificatesWaitForTrust(t *testing.T) {
 		t.Errorf("looks again after %s, want %s", result.RequeueAfter, certificates.TrustSettles)
 	}
 	r.clock.SetTime(now.Add(certificates.TrustSettles))
-	reconcileOnce(t, r)
-	if !r.serves(t, second) {
+	webhooktest.Reconcile(t, r)
+	if !second.IsServedFrom(t, r.dir) {
 		t.Error("the new certificate isn't served though it's trusted")
 	}
 }
@@ -125,14 +101,14 @@ func TestCertificatesOfTheSameAuthorityAreServedAtOnce(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	first := webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-time.Hour))
 	r := newReplica(t, now)
-	reconcileOnce(t, r)
-	r.offer(t, first)
-	reconcileOnce(t, r)
-	reconcileOnce(t, newWriter(t, r.client, now))
+	webhooktest.Reconcile(t, r)
+	first.Store(t, r.client, secretKey)
+	webhooktest.Reconcile(t, r)
+	webhooktest.Reconcile(t, newWriter(t, r.client, now))
 
 	renewed := first.Renewed(t, now)
-	r.offer(t, renewed)
-	if result := reconcileOnce(t, r); result.RequeueAfter != 0 || !r.serves(t, renewed) {
+	renewed.Store(t, r.client, secretKey)
+	if result := webhooktest.Reconcile(t, r); result.RequeueAfter != 0 || !renewed.IsServedFrom(t, r.dir) {
 		t.Errorf("looks again after %s instead of serving what is trusted for long", result.RequeueAfter)
 	}
 }

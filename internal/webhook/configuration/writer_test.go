@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -72,24 +71,13 @@ func currentStamps(t *testing.T, c client.Client) *admissionregistrationv1.Mutat
 	return &config
 }
 
-func reconcileOnce(t *testing.T, r interface {
-	Reconcile(context.Context, ctrl.Request) (ctrl.Result, error)
-}) ctrl.Result {
-	t.Helper()
-	result, err := r.Reconcile(context.Background(), ctrl.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 func TestConfigurationWriter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ca := webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-time.Hour))
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(ca)).Build()
 	w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	made := currentConfiguration(t, c)
 	if len(made.Webhooks) != 9 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.Cert()) {
 		t.Fatalf("made %+v", made.Webhooks)
@@ -102,7 +90,7 @@ func TestConfigurationWriter(t *testing.T) {
 		t.Fatalf("made %+v", stamping)
 	}
 
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	if again := currentConfiguration(t, c); again.ResourceVersion != made.ResourceVersion {
 		t.Error("nothing changed, but it was written again")
 	}
@@ -112,7 +100,7 @@ func TestConfigurationWriter(t *testing.T) {
 	if err := c.Delete(context.Background(), stamping); err != nil {
 		t.Fatal(err)
 	}
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	if diff := cmp.Diff(stamping.Webhooks, currentStamps(t, c).Webhooks); diff != "" {
 		t.Errorf("the mutating one was deleted and isn't made anew (-want +got)\n%s", diff)
 	}
@@ -124,14 +112,14 @@ func TestConfigurationWriter(t *testing.T) {
 	if err := c.Update(context.Background(), drifted); err != nil {
 		t.Fatal(err)
 	}
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	fixed := currentConfiguration(t, c)
 	if diff := cmp.Diff(made.Webhooks, fixed.Webhooks); diff != "" || fixed.Annotations["theirs"] != "kept" {
 		t.Errorf("drift isn't corrected (-want +got)\n%s", diff)
 	}
 
 	w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
-	reconcileOnce(t, w)
+	webhooktest.Reconcile(t, w)
 	if left := currentConfiguration(t, c).Webhooks; len(left) != 8 || left[0].Name != names.WebhookPolicies ||
 		left[1].Name != names.WebhookTemplates || left[2].Name != names.WebhookWaivers ||
 		left[3].Name != names.WebhookClusterWaivers || left[4].Name != names.WebhookStrategies ||
@@ -158,7 +146,7 @@ func TestConfigurationWriterWaits(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(tc.secret)).Build()
 			w := newWriter(t, c, now, webhooktest.NewPolicy("a", webhooktest.PrivilegedRego))
 			w.o.Prepared = func() error { return tc.prepared }
-			if got := reconcileOnce(t, w); got.RequeueAfter != tc.want {
+			if got := webhooktest.Reconcile(t, w); got.RequeueAfter != tc.want {
 				t.Errorf("looks again after %s, want %s", got.RequeueAfter, tc.want)
 			}
 			err := c.Get(context.Background(), types.NamespacedName{Name: names.Configuration},
@@ -176,7 +164,7 @@ func TestConfigurationWriterLooksAgain(t *testing.T) {
 		secretOf(webhooktest.NewAuthority(t, "evenkeel-ca", now.Add(-time.Hour)))).Build()
 	w := newWriter(t, c, now,
 		webhooktest.NewPolicy("a", webhooktest.PrivilegedRego, webhooktest.WithResources("example.com", "Widget")))
-	if got := reconcileOnce(t, w); got.RequeueAfter != unknownKindRetry {
+	if got := webhooktest.Reconcile(t, w); got.RequeueAfter != unknownKindRetry {
 		t.Errorf("a kind that isn't served is looked up again after %s, want %s", got.RequeueAfter, unknownKindRetry)
 	}
 }
@@ -198,14 +186,14 @@ func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(secretOf(good)).Build()
 			w := newWriter(t, c, now)
-			reconcileOnce(t, w)
+			webhooktest.Reconcile(t, w)
 			if err := c.Update(context.Background(), secretOf(webhooktest.Authority{Data: data})); err != nil {
 				t.Fatal(err)
 			}
 			w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy {
 				return []*v1alpha1.ClusterRegoPolicy{webhooktest.NewPolicy("a", webhooktest.PrivilegedRego)}
 			}
-			reconcileOnce(t, w)
+			webhooktest.Reconcile(t, w)
 			hooks := currentConfiguration(t, c).Webhooks
 			if len(hooks) != 9 {
 				t.Fatalf("%d webhooks, want the new policy's beside the eight of our own kinds", len(hooks))
