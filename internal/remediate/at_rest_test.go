@@ -80,3 +80,39 @@ func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
 		})
 	}
 }
+
+func TestRests(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		phase  v1alpha1.RemediationPhase
+		undo   bool
+		done   int32
+		goes   bool
+		want   bool
+	}{
+		"A plan at work never rests":        {phase: v1alpha1.PhaseApplying, done: 1},
+		"An ended plan rests":               {phase: v1alpha1.PhaseSucceeded, done: 1, want: true},
+		"One that is to be undone doesn't":  {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true},
+		"One of which nothing stands rests": {phase: v1alpha1.PhaseRolledBack, undo: true, want: true},
+		"A dry run has written nothing": {
+			reason: "its targets count as done", phase: v1alpha1.PhasePreviewed, done: 1, undo: true, want: true},
+		"One that is being deleted can't be held back": {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true,
+			goes: true, want: true},
+		"What stands of one that was rolled back is undone": {phase: v1alpha1.PhaseRolledBack, done: 2, undo: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rem := &v1alpha1.Remediation{}
+			rem.Status.Phase, rem.Status.Counts.Done = tc.phase, tc.done
+			if tc.undo {
+				rem.Spec.DesiredState = v1alpha1.StateUndone
+			}
+			if tc.goes {
+				rem.DeletionTimestamp = &metav1.Time{Time: time.Unix(9, 0)}
+			}
+			if got := rem.Rests(); got != tc.want {
+				t.Errorf("%s: got %t", tc.reason, got)
+			}
+		})
+	}
+}

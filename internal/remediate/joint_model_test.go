@@ -160,7 +160,9 @@ func (j *jointPlay) step(a act) error {
 	case a.Do == "verify" && rec.Recovering:
 		rec.Recovering = false
 	case a.Do == "verify" && rec.State == v1alpha1.TargetApplied:
-		if c := p.Verify(j.ctx, 0, false); c.Result == rollout.CheckPassed {
+		o := &rollout.Observation{Spec: p.Remediation.Spec, Targets: p.Records.Views()}
+		o.Status.Wave, o.Status.Phase = 1, v1alpha1.PhaseVerifying
+		if p.CheckAll(j.ctx, o); o.Targets[0].Check.Result == rollout.CheckPassed {
 			rec.State = v1alpha1.TargetDone
 		}
 	case a.Do == "undo" && (before == v1alpha1.TargetApplied || before == v1alpha1.TargetIntent ||

@@ -3,14 +3,9 @@
 package execute
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
@@ -19,220 +14,11 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 )
 
-// owner is an entry of managedFields, so many seconds after the start.
-func owner(manager, subresource, fields string, at int) metav1.ManagedFieldsEntry {
-	then := metav1.NewTime(fixtest.Now.Add(time.Duration(at) * time.Second))
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1",
-		Subresource: subresource,
-		Time:        &then, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
-}
-
-func holding(data map[string]any, kind string, entries ...metav1.ManagedFieldsEntry) *unstructured.Unstructured {
-	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "data": data}}
-	obj.SetName("web")
-	obj.SetUID("u1")
-	obj.SetManagedFields(entries)
-	return obj
-}
-
-func TestWhatCameWithAWriteIsToldApart(t *testing.T) {
-	type m = map[string]any
-	early := owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}}}`, 1)
-	ours := func(at int) metav1.ManagedFieldsEntry {
-		return owner(v1alpha1.FieldManager, "", `{"f:data": {"f:state": {}}}`, at)
-	}
-	expected := m{"state": "good", "a": "1", "b": "1"}
-	type told struct{ Path, Kept, Added string }
-	cases := map[string]struct {
-		live    m
-		entries []metav1.ManagedFieldsEntry
-		want    told
-	}{
-		"nothing came with it": {expected, []metav1.ManagedFieldsEntry{early, ours(9)}, told{}},
-		"a field was added, and nobody has written since: it can be set back": {
-			m{"state": "good", "a": "1", "b": "1", "x": "1"},
-			[]metav1.ManagedFieldsEntry{early, ours(9)}, told{Path: "/data/x", Added: "/data/x"}},
-		"a field of somebody else's was changed at the write": {m{"state": "good", "a": "2", "b": "1"},
-			[]metav1.ManagedFieldsEntry{early, ours(9)}, told{Path: "/data/a", Kept: "/data/a"}},
-		"a field was taken away: nobody can tell by whom": {m{"state": "good", "b": "1"},
-			[]metav1.ManagedFieldsEntry{early, ours(9)}, told{Path: "/data", Kept: "/data"}},
-		"a person has added a field since": {m{"state": "good", "a": "1", "b": "1", "x": "1"},
-			[]metav1.ManagedFieldsEntry{early, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, told{}},
-		"a person has changed their field since": {m{"state": "good", "a": "2", "b": "1"},
-			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}}}`, 10), ours(9)},
-			told{}},
-		"a field was added, and a person has added another since: it is told, and left": {
-			m{"state": "good", "a": "1", "b": "1", "x": "1", "y": "1"},
-			[]metav1.ManagedFieldsEntry{early, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)},
-			told{Path: "/data/y", Kept: "/data/y"}},
-		"a person has written within the very second of their last write: what was added is left": {
-			m{"state": "good", "a": "1", "b": "1", "x": "1"},
-			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:b": {}, "f:x": {}}}`, 1),
-				ours(9)}, told{Path: "/data/x", Kept: "/data/x"}},
-		"a controller has written the status since: what was added can be set back": {
-			m{"state": "good", "a": "1", "b": "1", "x": "1"},
-			[]metav1.ManagedFieldsEntry{
-				early, ours(9), owner("manager", "status", `{"f:status": {"f:phase": {}}}`, 10)}, told{Path: "/data/x",
-				Added: "/data/x"}},
-		"managedFields were cleared: what was added is left": {m{"state": "good", "a": "1", "b": "1", "x": "1"}, nil,
-			told{Path: "/data/x", Kept: "/data/x"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			proof, err := surplus.Expect(holding(expected, "ConfigMap", early, ours(2)), "", v1alpha1.FieldManager)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := surplus.Beyond(proof, holding(tc.live, "ConfigMap", tc.entries...), "", v1alpha1.FieldManager)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := told{Path: b.Path, Kept: b.Kept}
-			for _, f := range b.Added {
-				got.Added += f.Path
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// TestAnEditWithinASecondIsToldAndLeft has one field manager write before our write and after
-// it, all within one second: its entry of managedFields may read the same then.
-func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
-	type m = map[string]any
-	const whole, each = `{"f:data": {}}`, `{"f:data": {".": {}, "f:a": {}}}`
-	const more, moreWhole = `{"f:data": {".": {}, "f:a": {}, "f:x": {}}}`, `{"f:data": {}, "f:immutable": {}}`
-	cases := map[string]struct {
-		reason        string
-		before, after string // what kubectl holds
-		wrote, ours   int    // the seconds of kubectl's write and of ours
-		set           string // what we hold; a label unless said
-		live          m
-		undone        bool
-	}{
-		"a key was added, and kubectl holds it": {
-			reason: "its entry has the time of before, but names more", before: each, after: more, wrote: 2, ours: 2,
-			live: m{"a": "1", "x": "1"},
-		},
-		"kubectl's own key was changed": {
-			reason: "its entry is the same, and what the key held is known to nobody", before: each, after: each,
-			wrote: 2, ours: 2, live: m{"a": "2"},
-		},
-		"a key was added to a map that kubectl holds as a whole": {
-			reason: "its entry is the same, though it may have written the key", before: whole, after: whole, wrote: 2,
-			ours: 2, live: m{"a": "1", "x": "1"},
-		},
-		"a key was added to such a map, and kubectl holds another field besides": {
-			reason: "somebody has written since", before: whole, after: moreWhole, wrote: 2, ours: 2,
-			live: m{"a": "1", "x": "1"},
-		},
-		"a key was added to such a map, which kubectl wrote a second before us": {
-			reason: "a write after ours would have another time", before: whole, after: whole, wrote: 1, ours: 2,
-			live: m{"a": "1", "x": "1"}, undone: true,
-		},
-		"a key was added to such a map, and nothing says any more when we have written": {
-			reason: "somebody has taken over what we set", before: whole, after: whole, wrote: 1, ours: -1,
-			live: m{"a": "1", "x": "1"},
-		},
-		"a key was added by our write to a map of which kubectl holds nothing any more": {
-			reason: "our entry names a key of the map: its keys are set one by one", before: whole, after: whole,
-			wrote: 2, ours: 2,
-			set: `{"f:data": {"f:a": {}}}`, live: m{"a": "1", "x": "1"}, undone: true,
-		},
-		"the same, and kubectl has set a label since": {
-			reason: "somebody has written since, though not the key", before: whole,
-			after: `{"f:data": {}, "f:metadata": {"f:labels": {"f:k": {}}}}`, wrote: 2, ours: 2,
-			set: `{"f:data": {"f:a": {}}}`, live: m{"a": "1", "x": "1"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if tc.set == "" {
-				tc.set = `{"f:metadata": {"f:labels": {"f:l": {}}}}`
-			}
-			ours := owner(v1alpha1.FieldManager, "", tc.set, tc.ours)
-			proof, err := surplus.Expect(
-				holding(m{"a": "1"}, "ConfigMap", owner("kubectl", "", tc.before, tc.wrote), ours), "",
-				v1alpha1.FieldManager)
-			if err != nil {
-				t.Fatal(err)
-			}
-			live := holding(tc.live, "ConfigMap", owner("kubectl", "", tc.after, tc.wrote))
-			if tc.ours >= 0 {
-				live.SetManagedFields(append(live.GetManagedFields(), ours))
-			}
-			b, err := surplus.Beyond(proof, live, "", v1alpha1.FieldManager)
-			if err != nil || b.Path == "" {
-				t.Fatalf("it isn't told: %+v, %v", b, err)
-			}
-			if undone := len(b.Added) > 0; undone != tc.undone || undone != (b.Kept == "") {
-				t.Errorf("%+v: %s", b, tc.reason)
-			}
-		})
-	}
-}
-
-func TestAProofHoldsNoValueOfASecret(t *testing.T) {
-	proofOf := func(value string) *v1alpha1.ExpectedContent {
-		proof, err := surplus.Expect(holding(map[string]any{"password": value}, "Secret"), "", v1alpha1.FieldManager)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return proof
-	}
-	if diff := cmp.Diff(proofOf("aHVudGVyMg=="), proofOf("b3RoZXI=")); diff != "" {
-		t.Errorf("a guess can be confirmed: %s", diff)
-	}
-	live := holding(map[string]any{"password": "b3RoZXI=", "more": "c2VjcmV0cw=="}, "Secret")
-	rec := &v1alpha1.WriteRecord{Expected: proofOf("aHVudGVyMg==")}
-	if err := fix.Arrived(rec, live); err != nil || rec.Beyond != "/data/more" || rec.Surplus != "/data/more" ||
-		rec.Fields != nil {
-		t.Errorf("another key: %+v, %v", rec, err)
-	}
-}
-
-func TestWhatIsTooLargeForTheRecordIsNamedAndLeft(t *testing.T) {
-	proof, err := surplus.Expect(holding(map[string]any{"state": "good"}, "ConfigMap"), "", v1alpha1.FieldManager)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec := &v1alpha1.WriteRecord{Expected: proof}
-	if err := fix.SetFields(rec, []action.Field{
-		{Path: "/data/state", Before: "bad", After: "good", HasBefore: true, HasAfter: true}}); err != nil {
-		t.Fatal(err)
-	}
-	live := holding(map[string]any{"state": "good", "more": strings.Repeat("x", fix.MaxBeyondBytes)}, "ConfigMap")
-	if err := fix.Arrived(rec, live); err != nil || rec.Surplus != "/data/more" || len(rec.Fields) != 1 {
-		t.Errorf("%+v, %v", rec, err)
-	}
-	noted := fix.NotedBeyond(v1alpha1.TargetRecord{Write: rec})
-	if noted.Reason != v1alpha1.ReasonFixChangesMore ||
-		!strings.Contains(noted.Message, "/data/more can't be set back") {
-		t.Errorf("%s: %s", noted.Reason, noted.Message)
-	}
-}
-
-func TestAProofIsSmall(t *testing.T) {
-	data := map[string]any{}
-	for i := range 100 {
-		data["key"+strings.Repeat("x", i)] = strings.Repeat("v", 1000)
-	}
-	proof, err := surplus.Expect(holding(data, "ConfigMap"), "", v1alpha1.FieldManager)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if raw, err := json.Marshal(proof); err != nil || len(raw) > 2048 {
-		t.Errorf("%d bytes, %v", len(raw), err)
-	}
-}
-
 func TestAWriteIsKnownThoughItsValuesWereChanged(t *testing.T) {
-	kubectl := owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 1)
-	left := owner("kubectl", "", `{"f:data": {"f:a": {}}}`, 1)
+	kubectl := fixtest.Owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 1)
+	left := fixtest.Owner("kubectl", "", `{"f:data": {"f:a": {}}}`, 1)
 	ours := func(at int) metav1.ManagedFieldsEntry {
-		return owner(v1alpha1.FieldManager, "", `{"f:data": {"f:state": {}}}`, at)
+		return fixtest.Owner(v1alpha1.FieldManager, "", `{"f:data": {"f:state": {}}}`, at)
 	}
 	data := func(state string) map[string]any { return map[string]any{"state": state, "a": "1"} }
 	cases := map[string]struct {
@@ -244,17 +30,17 @@ func TestAWriteIsKnownThoughItsValuesWereChanged(t *testing.T) {
 			[]metav1.ManagedFieldsEntry{kubectl}, []metav1.ManagedFieldsEntry{left, ours(9)}, true},
 		"a person has set it": {
 			[]metav1.ManagedFieldsEntry{kubectl},
-			[]metav1.ManagedFieldsEntry{owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 9)}, false},
+			[]metav1.ManagedFieldsEntry{fixtest.Owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 9)}, false},
 		"a person has set another field since": {
 			[]metav1.ManagedFieldsEntry{kubectl},
-			[]metav1.ManagedFieldsEntry{left, ours(9), owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, false},
+			[]metav1.ManagedFieldsEntry{left, ours(9), fixtest.Owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, false},
 		"the field was ours before: the write may not have come": {
 			[]metav1.ManagedFieldsEntry{left, ours(1)}, []metav1.ManagedFieldsEntry{left, ours(1)}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			proof, err := surplus.ExpectWrite(holding(data("bad"), "ConfigMap", tc.before...),
-				holding(data("good"), "ConfigMap", left, ours(2)), "")
+			proof, err := surplus.ExpectWrite(fixtest.Holding(data("bad"), "ConfigMap", tc.before...),
+				fixtest.Holding(data("good"), "ConfigMap", left, ours(2)), "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +49,7 @@ func TestAWriteIsKnownThoughItsValuesWereChanged(t *testing.T) {
 				{Path: "/data/state", Before: "bad", After: "good", HasBefore: true, HasAfter: true}}); err != nil {
 				t.Fatal(err)
 			}
-			live := holding(data("worse"), "ConfigMap", tc.live...)
+			live := fixtest.Holding(data("worse"), "ConfigMap", tc.live...)
 			side, err := fix.SideOf(live, rec)
 			if err != nil {
 				t.Fatal(err)

@@ -61,14 +61,14 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 			b.pass.Records = &record.Records{}
 			b.pass.Records.Add(&v1alpha1.RemediationSlice{
 				Targets: []v1alpha1.Target{a.Target}, Records: []v1alpha1.TargetRecord{written}})
-			if c := b.pass.Verify(t.Context(), 0, true); c.Result != rollout.CheckWaiting ||
+			if c := b.pass.verify(t.Context(), 0, true); c.Result != rollout.CheckWaiting ||
 				c.Reason != v1alpha1.ReasonUnobserved {
 				t.Errorf("verification says %+v, want waiting", c)
 			}
 			removed := written
 			removed.Write = &v1alpha1.WriteRecord{Action: v1alpha1.ActionDelete, UID: "u1"}
 			b.pass.Records.Set(0, removed)
-			if c := b.pass.Verify(t.Context(), 0, true); c.Result != rollout.CheckWaiting {
+			if c := b.pass.verify(t.Context(), 0, true); c.Result != rollout.CheckWaiting {
 				t.Errorf("verification of a removal says %+v, want waiting", c)
 			}
 			a.Previous = rec

@@ -15,9 +15,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
-// Verify verifies one written target on an uncached read. No answer is never a
+// verify verifies one written target on an uncached read. No answer is never a
 // pass: an API error means waiting.
-func (p *Pass) Verify(ctx context.Context, i int, stopped bool) *rollout.Check {
+func (p *Pass) verify(ctx context.Context, i int, stopped bool) *rollout.Check {
 	ref, rec := p.Records.Target(i).Object, p.Records.Record(i)
 	obj, err := p.Targets.Read(ctx, ref)
 	if fix.Removes(rec.Write) {
@@ -96,5 +96,5 @@ func (p *Pass) CheckAll(ctx context.Context, o *rollout.Observation) {
 	if o.Status.Phase != v1alpha1.PhaseVerifying {
 		list = append(list, m.Verified...)
 	}
-	p.InParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.Verify(ctx, list[n], o.Stop != "") })
+	p.InParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.verify(ctx, list[n], o.Stop != "") })
 }

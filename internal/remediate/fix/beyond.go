@@ -18,8 +18,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/surplus"
 )
 
-// MaxBeyondBytes bounds what is added to a record that was found to fit before.
-const MaxBeyondBytes = 2 << 10
+// maxBeyondBytes bounds what is added to a record that was found to fit before.
+const maxBeyondBytes = 2 << 10
 
 // compare looks at what the server answered to the write itself: a webhook may change
 // more than it did at the dry run, which it needn't treat alike. That goes into the
@@ -48,7 +48,7 @@ func addToRecord(rec *v1alpha1.WriteRecord, fields, more []action.Field, secrets
 	if err != nil {
 		return err
 	}
-	if len(raw) > MaxBeyondBytes || len(with.Fields) > maxRecordItems || longestPath(with) > maxPathBytes ||
+	if len(raw) > maxBeyondBytes || len(with.Fields) > maxRecordItems || longestPath(with) > maxPathBytes ||
 		len(secrets) > 0 && with.tells(secrets) {
 		rec.Surplus = prose.Shorten(more[0].Path, maxPathBytes)
 		return nil

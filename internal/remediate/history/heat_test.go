@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package history
 
 import (
 	"strings"
@@ -11,7 +11,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
-	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
@@ -42,7 +41,7 @@ func TestFights(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := history.New()
+			h := New()
 			for _, age := range tc.ages {
 				h.Remember(fixtest.Ended(now.Add(-age)), fixtest.One(v1alpha1.TargetDone), "r1", now)
 			}
@@ -82,7 +81,7 @@ func TestSlowFights(t *testing.T) {
 				now = now.Add(tc.every)
 				b := fixtest.One(v1alpha1.TargetDone)
 				b.Slices[0].Targets[0].Heat = carried
-				h := history.New()
+				h := New()
 				if fixed++; fixed != tc.retried {
 					h.Remember(fixtest.Ended(now), b, "r1", now.Add(tc.every))
 				}
@@ -106,9 +105,9 @@ func TestHeatIsCarriedOn(t *testing.T) {
 		v1alpha1.TargetSkipped: 400, v1alpha1.TargetReverted: 400} {
 		b := fixtest.One(state)
 		b.Slices[0].Targets[0].Heat = 400
-		h := history.New()
+		h := New()
 		h.Remember(fixtest.Ended(now), b, "r1", now)
-		h.Remember(fixtest.Ended(now.Add(-history.SlowHalfLife)), fixtest.One(v1alpha1.TargetDone), "r1", now)
+		h.Remember(fixtest.Ended(now.Add(-SlowHalfLife)), fixtest.One(v1alpha1.TargetDone), "r1", now)
 		if got := h.Of(object, &metav1.PartialObjectMetadata{}, nil).Carried(); got != want {
 			t.Errorf("%s: carried on %d, want %d", state, got, want)
 		}
@@ -118,7 +117,7 @@ func TestHeatIsCarriedOn(t *testing.T) {
 func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for verb, want := range map[v1alpha1.ActionType]bool{v1alpha1.ActionDelete: true, v1alpha1.ActionEvict: false} {
-		h := history.New()
+		h := New()
 		for range 4 {
 			b := fixtest.One(v1alpha1.TargetDone)
 			b.Record(0).Write = &v1alpha1.WriteRecord{Action: verb}
@@ -133,14 +132,14 @@ func TestAnObjectThatIsCreatedAgainAfterEachDeletionIsFoughtOver(t *testing.T) {
 
 func TestFailedTargetsWaitTwiceAsLongEachTime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	h, u1 := history.New(), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
+	h, u1 := New(), v1alpha1.ObjectReference{Kind: "Deployment", Name: "web", UID: "u1"}
 	for _, want := range []time.Duration{10 * time.Minute, 20 * time.Minute, 40 * time.Minute} {
 		h.Remember(fixtest.Ended(now), fixtest.One(v1alpha1.TargetFailed), "r1", now)
 		if !h.Waiting(u1, now.Add(want-time.Second)) || h.Waiting(u1, now.Add(want)) {
 			t.Errorf("want a wait of %s, got until %s", want, h.FailedUntil["u1"])
 		}
 	}
-	other := history.New()
+	other := New()
 	other.Remember(fixtest.Ended(now), fixtest.One(v1alpha1.TargetFailed), "r2", now)
 	if other.Waiting(u1, now) {
 		t.Error("a failure of an older revision of the policy keeps the new one waiting")
@@ -152,7 +151,7 @@ func TestFailedTargetsWaitTwiceAsLongEachTime(t *testing.T) {
 func TestAnObjectThatProvesNothingWaitsAlone(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for reason, waits := range map[string]bool{v1alpha1.ReasonUnhealthyBefore: true, "": false} {
-		rem, h, b := fixtest.Ended(now), history.New(), fixtest.One(v1alpha1.TargetReverted)
+		rem, h, b := fixtest.Ended(now), New(), fixtest.One(v1alpha1.TargetReverted)
 		rem.Status.Reason, b.Record(0).Reason = v1alpha1.ReasonNoAnswer, reason
 		h.Remember(rem, b, "r1", now)
 		if got := h.Waiting(b.Target(0).Object, now.Add(time.Minute)); got != waits {
@@ -172,7 +171,7 @@ func TestHeatFollowsTheController(t *testing.T) {
 	newer, other := rs, web
 	newer.Name, newer.UID = "web-99", "rs9"
 	other.Name, other.UID = "api", "d2"
-	h := history.New()
+	h := New()
 	for i := range 4 {
 		at := now.Add(time.Duration(i) * time.Minute)
 		b := fixtest.One(v1alpha1.TargetDone)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package history
 
 import (
 	"slices"
@@ -12,15 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/history"
+	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 )
 
 // planThatEnded is a plan of revision r1 that ended after so many hours.
 func planThatEnded(name string, phase v1alpha1.RemediationPhase, reason string, hours int) v1alpha1.Remediation {
-	rem := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "p1", Revision: "r1"}
+	rem := *fixtest.Ended(fixtest.Now.Add(time.Duration(hours) * time.Hour))
+	rem.Name, rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.UID = name, "p", "p1"
 	rem.Status.Phase, rem.Status.Reason = phase, reason
-	rem.Status.CompletedAt = microTime(simStart().Add(time.Duration(hours) * time.Hour))
 	return rem
 }
 
@@ -69,47 +68,11 @@ func TestUndonePlansBlock(t *testing.T) {
 			for i := range plans {
 				sayRetry(&plans[i], tc.retry)
 			}
-			why := history.Blocked(pol, plans, tc.revision, history.StandingOf(pol, plans, tc.revision, simStart()),
+			why := Blocked(pol, plans, tc.revision, StandingOf(pol, plans, tc.revision, fixtest.Now),
 				nil)
 			_, got, _ := strings.Cut(why, "evenkeel rollout retry ")
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: %q (-want +got)\n%s", tc.reason, why, diff)
-			}
-		})
-	}
-}
-
-func TestRests(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		phase  v1alpha1.RemediationPhase
-		undo   bool
-		done   int32
-		goes   bool
-		want   bool
-	}{
-		"A plan at work never rests":        {phase: v1alpha1.PhaseApplying, done: 1},
-		"An ended plan rests":               {phase: v1alpha1.PhaseSucceeded, done: 1, want: true},
-		"One that is to be undone doesn't":  {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true},
-		"One of which nothing stands rests": {phase: v1alpha1.PhaseRolledBack, undo: true, want: true},
-		"A dry run has written nothing": {
-			reason: "its targets count as done", phase: v1alpha1.PhasePreviewed, done: 1, undo: true, want: true},
-		"One that is being deleted can't be held back": {phase: v1alpha1.PhaseSucceeded, done: 1, undo: true,
-			goes: true, want: true},
-		"What stands of one that was rolled back is undone": {phase: v1alpha1.PhaseRolledBack, done: 2, undo: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			rem := planThatEnded("plan-1", tc.phase, "", 1)
-			rem.Status.Counts.Done = tc.done
-			if tc.undo {
-				rem.Spec.DesiredState = v1alpha1.StateUndone
-			}
-			if tc.goes {
-				rem.DeletionTimestamp = &metav1.Time{Time: simStart()}
-			}
-			if got := rem.Rests(); got != tc.want {
-				t.Errorf("%s: got %t", tc.reason, got)
 			}
 		})
 	}
