@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Kind finds the kind that a person names: one of Kubernetes by its name alone, in
@@ -38,6 +40,22 @@ func Kind(name string) (schema.GroupVersionKind, error) {
 	}), nil
 }
 
+// Unknown says that Kubernetes serves a group of its own without such a kind, and which
+// of its kinds was most likely meant, if any. Of other groups nothing is known.
+func Unknown(group, kind string) (unknown bool, meant string) {
+	var kinds []string
+	for known := range scheme.Scheme.AllKnownTypes() {
+		switch {
+		case known.Group != group || !isObject(known):
+		case known.Kind == kind:
+			return false, ""
+		default:
+			kinds = append(kinds, known.Kind)
+		}
+	}
+	return len(kinds) > 0, prose.Nearest(kind, kinds)
+}
+
 // isObject leaves out lists and the options of requests, which nobody stores.
 func isObject(kind schema.GroupVersionKind) bool {
 	object, err := scheme.Scheme.New(kind)
@@ -58,7 +76,13 @@ func similar(name string) string {
 		}
 	}
 	if name == "" || len(kinds) == 0 || len(kinds) > 5 {
-		return ""
+		var all []string
+		for known := range scheme.Scheme.AllKnownTypes() {
+			if isObject(known) {
+				all = append(all, known.Kind)
+			}
+		}
+		return prose.DidYouMean(name, all)
 	}
 	return " (there is " + strings.Join(slices.Sorted(maps.Keys(kinds)), ", ") + ")"
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/krm"
@@ -31,7 +32,7 @@ functionConfig names the directory, and prints it with the policies in it.`,
   kustomize build --enable-alpha-plugins --enable-exec overlays/prod`,
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := built(args[0], cmd.InOrStdin())
+			text, err := built(args[0], cmd.InOrStdin(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -52,9 +53,9 @@ functionConfig names the directory, and prints it with the policies in it.`,
 }
 
 // built is what build prints.
-func built(dir string, stdin io.Reader) ([]byte, error) {
+func built(dir string, stdin io.Reader, stderr io.Writer) ([]byte, error) {
 	if dir != "-" {
-		return build(dir)
+		return build(dir, stderr)
 	}
 	var list bytes.Buffer
 	if err := krm.Run(stdin, &list); err != nil {
@@ -63,14 +64,19 @@ func built(dir string, stdin io.Reader) ([]byte, error) {
 	return list.Bytes(), nil
 }
 
-func build(dir string) ([]byte, error) {
+func build(dir string, stderr io.Writer) ([]byte, error) {
 	tree, err := directory.Open(dir)
 	if err != nil {
 		return nil, command.Exit(command.ExitUsage, err)
 	}
-	policies, err := directory.Load(tree.FS, tree.Root)
+	located, err := directory.LoadLocated(tree.FS, tree.Root)
 	if err != nil {
 		return nil, command.Exit(command.ExitFailed, tree.Located(err))
+	}
+	warn(stderr, tree, located)
+	policies := make([]*v1alpha1.ClusterRegoPolicy, len(located))
+	for i := range located {
+		policies[i] = located[i].Definition
 	}
 	text, err := directory.Render(policies)
 	if err != nil {

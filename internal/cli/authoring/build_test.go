@@ -89,7 +89,8 @@ func TestBuildListsAllProblems(t *testing.T) {
 	want := "problems found: 2\n" +
 		file +
 		`:1: organizations: the owner is missing, and the policy refuses requests or remediates: name the team that answers for the rule, which is told when it does harm` + "\n" +
-		file + `:14: custom.severity: "critical" isn't known: give one of Critical High Medium Low`
+		file +
+		`:14: custom.severity: "critical" isn't known: give one of Critical High Medium Low; did you mean Critical?`
 	if code != command.ExitFailed || out != "" || message != want {
 		t.Errorf("code %d, output %q, message\n%s\nwant code 1 and\n%s", code, out, message, want)
 	}
@@ -143,5 +144,40 @@ func TestWrongUseEndsWithCodeTwo(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBuildWarnsOfWhatCanHardlyBeMeant: it builds, for a kind may be newer than the program.
+func TestBuildWarnsOfWhatCanHardlyBeMeant(t *testing.T) {
+	dir := commandline.Folder(t, map[string]string{"named/named.rego": `# METADATA
+# title: Deployments are named
+# custom:
+#   id: named
+#   match:
+#     resources:
+#       - apiGroups: [apps]
+#         kinds: [StatefulSet, Deploymnt]
+#       - apiGroups: [example.com]
+#         kinds: [Widget]
+package named
+
+import rego.v1
+
+deny contains "no" if input.object.metadata.name == "x"
+
+remediaton contains {"action": "none"} if input.object.metadata.name == "x"
+`})
+	out, message, code := commandline.Invoke(t, newBuildCommand(), dir)
+	if code != 0 {
+		t.Fatalf("code %d: %s", code, message)
+	}
+	file := filepath.Join(dir, "named/named.rego")
+	want := "warning: " + file +
+		`:8: Kubernetes has no kind "Deploymnt" in the groups ["apps"]: the policy would judge ` +
+		"nothing by it; did you mean Deployment?\nwarning: " + file +
+		":17: nothing asks the rule remediaton, and there " +
+		"is no rule remediation: did you mean that?\n"
+	if warnings, _, _ := strings.Cut(out, "apiVersion:"); warnings != want {
+		t.Errorf("it warns\n%s\nwant\n%s", warnings, want)
 	}
 }

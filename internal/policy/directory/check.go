@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/condition"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // The bounds that the API's schema states.
@@ -36,6 +38,19 @@ func (c *checker) wrong(key, format string, args ...any) {
 	c.found.add(c.File, c.line(key), key+": "+format, args...)
 }
 
+// fieldOfSpec is the field of a policy's spec that a message begins with.
+var fieldOfSpec = regexp.MustCompile(`^spec\.([A-Za-z0-9_.\[\]]*[A-Za-z0-9_\]])(\[\])?:? `)
+
+// wrongField takes a message that names a field of the spec, and says it of the key
+// that the author wrote.
+func (c *checker) wrongField(message string) {
+	key := "custom.match"
+	if field := fieldOfSpec.FindStringSubmatch(message); field != nil {
+		key, message = "custom."+field[1], message[len(field[0]):]
+	}
+	c.wrong(key, "%s", strings.ReplaceAll(message, "spec.", "custom."))
+}
+
 func (c *checker) checkMetadata() {
 	c.checkID()
 	c.checkTexts()
@@ -45,7 +60,7 @@ func (c *checker) checkMetadata() {
 	if err := match.Validate(
 		&v1alpha1.ClusterRegoPolicy{
 			Spec: v1alpha1.RegoPolicySpec{Match: c.custom.Match, Admission: c.custom.Admission}}); err != nil {
-		c.wrong("custom.match", "%v", err)
+		c.wrongField(err.Error())
 	}
 	if given := c.custom.Parameters; given != nil && !bytes.HasPrefix(bytes.TrimSpace(given.Raw), []byte("{")) {
 		c.wrong("custom.parameters", "they must be an object, a key for each: {key: value}")
@@ -136,8 +151,17 @@ func (c *checker) checkEnums() {
 // checkEnum passes an absent value: its default is allowed.
 func checkEnum[T ~string](c *checker, key string, value T, allowed ...T) {
 	if value != "" && !slices.Contains(allowed, value) {
-		c.wrong(key, "%q isn't known: give one of %s", value, strings.Trim(fmt.Sprint(allowed), "[]"))
+		c.wrong(key, "%q isn't known: give one of %s%s", value, strings.Trim(fmt.Sprint(allowed), "[]"),
+			prose.DidYouMean(string(value), texts(allowed)))
 	}
+}
+
+func texts[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, value := range values {
+		out[i] = string(value)
+	}
+	return out
 }
 
 // checkStrategy asks the judge that admission asks, so that a policy that builds

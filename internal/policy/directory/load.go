@@ -42,7 +42,13 @@ func Load(fsys fs.FS, root string) ([]*v1alpha1.ClusterRegoPolicy, error) {
 type Located struct {
 	Dir        string
 	Definition *v1alpha1.ClusterRegoPolicy
+
+	meta *metadata
 }
+
+// Place is the file and line where a key of METADATA is written, such as
+// "custom.match.resources[0].kinds[1]", or the nearest one above it that is.
+func (l Located) Place(key string) (file string, line int) { return l.meta.File, l.meta.line(key) }
 
 // LoadLocated is Load, for those who need the policies' other files too.
 func LoadLocated(fsys fs.FS, root string) ([]Located, error) { return load(fsys, root) }
@@ -63,7 +69,7 @@ func load(fsys fs.FS, root string) ([]Located, error) {
 	var policies []Located
 	for _, c := range candidates {
 		if definition := c.build(libraries, &found); definition != nil {
-			policies = append(policies, Located{Dir: c.dir.path, Definition: definition})
+			policies = append(policies, Located{Dir: c.dir.path, Definition: definition, meta: c.meta})
 		}
 	}
 	checkStrays(candidates, dirs, libraries, &found)

@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // custom is what METADATA may hold below custom. The keys of match, admission and
@@ -54,6 +55,10 @@ func remedyOf(key string) string {
 	}[key]
 	if renamed {
 		return "it is " + now + " now"
+	}
+	at, name := key[:strings.LastIndex(key, ".")+1], key[strings.LastIndex(key, ".")+1:]
+	if near := prose.Nearest(name, keysBeside(key)); near != "" {
+		return "remove it, or correct its spelling; did you mean " + at + near + "?"
 	}
 	return "remove it, or correct its spelling"
 }

@@ -38,7 +38,7 @@ func (p *problems) addCompileError(file string, err error) {
 		return
 	}
 	for _, problem := range compile.Problems {
-		p.add(cmp.Or(problem.File, file), problem.Row, "%s", problem.Message)
+		p.add(cmp.Or(problem.File, file), problem.Row, "%s", problem.Text())
 	}
 }
 

@@ -169,9 +169,7 @@ func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]strin
 		}
 	}
 	if !found[ruleDeny] && !found[ruleViolation] && !found[ruleWarn] {
-		problems = append(problems, compile.Problem{File: entryFile, Row: 1, Col: 1, Message: fmt.Sprintf(
-			"%s has none of the rules deny, violation and warn: the policy would judge nothing; spec.rego.main must "+
-				"hold the rules", entry)})
+		problems = append(problems, noRules(modules, entry, entryFile))
 	}
 	var names []string
 	for _, name := range []string{ruleDeny, ruleViolation, ruleWarn, ruleRemediation} {

@@ -49,6 +49,8 @@ func TestCompileRefuses(t *testing.T) {
 			[]string{"test.rego:4:", "unused"}},
 		"none of the rules": {"it would judge nothing", header + "helper := 1",
 			[]string{"test.rego:1:1:", "none of the rules deny, violation and warn"}},
+		"a rule that is nearly deny": {"at the rule, with what was meant", header + "denny contains \"x\" if true",
+			[]string{"test.rego:5:1:", "none of the rules deny, violation and warn", "did you mean deny by denny?"}},
 		"only a remediation": {"it would judge nothing", header + "remediation contains {} if true",
 			[]string{"none of the rules"}},
 		"deny as a function": {
@@ -110,7 +112,7 @@ func TestCompileRefuses(t *testing.T) {
 			[]string{"test.rego:5:", "nothing defines data.inventory"}},
 		"a misspelt rule": {
 			"it would never deny", header + "deny contains \"x\" if data.test.hlper == 1\n\nhelper := 1",
-			[]string{"test.rego:5:", "nothing defines data.test.hlper"}},
+			[]string{"test.rego:5:", "nothing defines data.test.hlper", "did you mean helper?"}},
 		"two problems in one module": {
 			"all are told at once", header +
 				"deny contains \"x\" if http.send({})\n\nwarn contains \"y\" if opa.runtime()",

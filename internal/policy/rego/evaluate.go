@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -79,6 +80,11 @@ func (c *Compiled) wrap(err error) error {
 	}
 	if text := err.Error(); len(text) > result.MaxMessage {
 		err = errors.New(prose.Shorten(text, result.MaxMessage)) // it may quote the object
+	}
+	if strings.Contains(err.Error(), topdown.ConflictErr) {
+		err = fmt.Errorf(
+			"%w; two bodies of one rule gave different values: join them by else, or gather them by contains",
+			err)
 	}
 	return fmt.Errorf("policy %s: %w", c.Name(), err)
 }

@@ -214,7 +214,7 @@ func TestEvaluateReportsRuntimeErrors(t *testing.T) {
 		"a conflict of complete rules": {
 			reason: "two values for one rule",
 			rego:   "value := 1 if input.object\nvalue := 2 if input.object.kind\ndeny contains \"x\" if value == 1",
-			want:   []string{"rule deny", "eval_conflict_error", "test.rego:"},
+			want:   []string{"rule deny", "eval_conflict_error", "test.rego:", "join them by else"},
 		},
 		"a built-in that fails": {
 			reason: "strict: without it, the rule would pass silently",

@@ -86,7 +86,7 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 		for _, problem := range refused.Problems {
 			report.record([]Failure{
 				{File: problem.File, Line: problem.Row, Subject: "compile the tests", Expected: "Rego that compiles",
-					Got: problem.Message}})
+					Got: problem.Text()}})
 		}
 		return nil
 	}

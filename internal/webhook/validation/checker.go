@@ -113,7 +113,7 @@ func regoProblems(source *v1alpha1.RegoSource, err error) []problem {
 		if found.File != "" {
 			at = fmt.Sprintf("%s:%d:%d", found.File, found.Row, found.Col)
 		}
-		out = append(out, problem{at: at, field: field, message: found.Message})
+		out = append(out, problem{at: at, field: field, message: found.Text()})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Metadata is the METADATA of a module's package: who owns the policy
@@ -102,7 +103,15 @@ func parseAnnotated(file, src string) (*ast.Module, error) {
 			first = err
 		}
 	}
-	return nil, &compile.Error{Problems: compile.ProblemsOf(first, file)}
+	problems := compile.ProblemsOf(first, file)
+	for i := range problems {
+		if row, found := brokenRow(src, problems[i]); found {
+			said := yamlProblem.FindStringIndex(problems[i].Message)
+			problems[i] = compile.Problem{File: file, Row: row, Col: 1,
+				Message: "METADATA isn't valid YAML: " + problems[i].Message[said[1]:], Help: yamlHelp}
+		}
+	}
+	return nil, &compile.Error{Problems: problems}
 }
 
 // locate finds the row of each key. OPA keeps neither them nor the keys that it
@@ -120,8 +129,8 @@ func (a Metadata) locate(src string) []compile.Problem {
 		if !slices.Contains(annotationKeys(), key.Value) {
 			problems = append(problems,
 				compile.Problem{File: a.File, Row: a.Row + key.Line, Col: 1, Message: fmt.Sprintf(
-					"unknown METADATA key %q: OPA defines %s; the platform's own keys go under custom", key.Value,
-					strings.Join(annotationKeys(), ", "))})
+					"unknown METADATA key %q: OPA defines %s; the platform's own keys go under custom%s", key.Value,
+					strings.Join(annotationKeys(), ", "), prose.DidYouMean(key.Value, annotationKeys()))})
 		}
 	}
 	return problems

@@ -88,6 +88,16 @@ func TestParseAnnotationsRefuses(t *testing.T) {
 			"has no METADATA"},
 		"an unknown key": {"perhaps misspelt", "# METADATA\n# title: t\n# severity: High\npackage x\n",
 			`p.rego:3:1: unknown METADATA key "severity"`},
+		"an unknown key near a known one": {"what was meant", "# METADATA\n# organisations: [a]\npackage x\n",
+			"did you mean organizations?"},
+		"YAML that breaks in its third line": {"OPA's own row is another", "# Notes\n\n# METADATA\n# title: t\n# " +
+			"description: a: b\n# custom: {id: x}\npackage x\n",
+			"p.rego:5:1: METADATA isn't valid YAML: mapping values are not allowed in this context\n  help: "},
+		"a bracket that isn't closed": {
+			"where it opens", "# METADATA\n# title: t\n# organizations: [a\n# custom:\n#   " +
+				"id: x\npackage x\n", "p.rego:3:1: METADATA isn't valid YAML"},
+		"a key in no column": {"where it stands", "# METADATA\n# custom:\n#   id: x\n#  severity: High\npackage x\n",
+			"p.rego:4:1: METADATA isn't valid YAML"},
 		"YAML that is broken": {"it names the place", "# METADATA\n# title: t\n# custom: [\npackage x\n", "p.rego:"},
 		"Rego that is broken": {"it names the place", "# METADATA\n# title: t\npackage x\n\ndeny }\n", "p.rego:5:"},
 		"an empty file":       {"there's no package", "", "empty"},

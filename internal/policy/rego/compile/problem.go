@@ -5,6 +5,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -18,18 +19,30 @@ type Problem struct {
 	Row, Col int
 	// Message says what is wrong and what to do.
 	Message string
+	// Help is one line on what to do about a message that is OPA's own; empty where
+	// that says all.
+	Help string
 }
 
-// String is the problem as compilers print it: file:row:col: message.
+// String is the problem as compilers print it: file:row:col: message, with the help
+// on a line below.
 func (p Problem) String() string {
 	switch {
 	case p.File == "":
-		return p.Message
+		return p.Text()
 	case p.Row == 0:
-		return p.File + ": " + p.Message
+		return p.File + ": " + p.Text()
 	default:
-		return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Row, p.Col, p.Message)
+		return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Row, p.Col, p.Text())
 	}
+}
+
+// Text is the problem without its place.
+func (p Problem) Text() string {
+	if p.Help == "" {
+		return p.Message
+	}
+	return p.Message + "\n  help: " + p.Help
 }
 
 // Error says why a policy doesn't compile. Problems is never empty.
@@ -59,7 +72,17 @@ func ProblemsOf(err error, fallback string) []Problem {
 	}
 	problems := make([]Problem, 0, len(list))
 	for _, e := range list {
-		problems = append(problems, At(e.Location, fallback, e.Code+": "+e.Message))
+		problem := At(e.Location, fallback, e.Code+": "+e.Message)
+		problem.Help = helpOf(e.Code, e.Message)
+		if slices.ContainsFunc(problems, func(p Problem) bool {
+			return p.File == problem.File && p.Row == problem.Row && p.Message == problem.Message
+		}) {
+			continue
+		}
+		if slices.ContainsFunc(problems, func(p Problem) bool { return p.Help == problem.Help }) {
+			problem.Help = "" // said once
+		}
+		problems = append(problems, problem)
 	}
 	return problems
 }

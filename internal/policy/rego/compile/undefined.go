@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // undefinedData finds each place below data that no module defines. Rules see no
@@ -22,7 +25,9 @@ func undefinedData(compiler *ast.Compiler, entryFile string) []Problem {
 				if missing := undefined(compiler.RuleTree, ref); missing != nil && ref[0].Location != nil {
 					problem := At(ref[0].Location, entryFile, fmt.Sprintf(
 						"nothing defines %s: no module of the policy holds it, and rules see no other data; fix the "+
-							"import, or give the module", missing))
+							"import, or copy its library into lib/, which is looked for in the directory and "+
+							"upward from it%s",
+						missing, meantBy(compiler.RuleTree, missing)))
 					if !seen[problem.String()] {
 						seen[problem.String()] = true
 						problems = append(problems, problem)
@@ -33,6 +38,21 @@ func undefinedData(compiler *ast.Compiler, entryFile string) []Problem {
 		}
 	}
 	return problems
+}
+
+// meantBy asks after what is defined beside a place that isn't.
+func meantBy(tree *ast.TreeNode, missing ast.Ref) string {
+	node := tree.Child(ast.DefaultRootDocument.Value)
+	for _, term := range missing[1 : len(missing)-1] {
+		if node = node.Child(term.Value); node == nil {
+			return ""
+		}
+	}
+	var beside []string
+	for key := range node.Children {
+		beside = append(beside, strings.Trim(key.String(), `"`))
+	}
+	return prose.DidYouMean(strings.Trim(missing[len(missing)-1].Value.String(), `"`), beside)
 }
 
 // undefined is the part of a reference up to where the tree of rules ends without
