@@ -12,26 +12,33 @@ import (
 	"sync"
 )
 
-// runCommand runs a command. Somebody who watches sees its output as it comes; a record
-// gets it only when it fails.
-func (r *runner) runCommand(ctx context.Context, s step) (outcome, error) {
+// runCommand runs a command. Its output is shown as it comes, or only when it fails.
+func (r *runner) runCommand(ctx context.Context, s step, show bool) (outcome, error) {
+	got, err := r.runShown(ctx, s, show)
+	if err == nil && s.uncounted {
+		got.counts = counts{}
+	}
+	return got, err
+}
+
+func (r *runner) runShown(ctx context.Context, s step, show bool) (total outcome, err error) {
 	cmd := r.command(ctx, s.dir, s.command[0], s.command[1:]...)
 	seen := &output{}
 	cmd.Stdout, cmd.Stderr = seen, seen
-	if r.live {
+	if show {
 		cmd.Stdout, cmd.Stderr = io.MultiWriter(r.out, seen), io.MultiWriter(r.out, seen)
 	}
-	if err := cmd.Run(); err != nil {
-		got, _ := closingSummary(seen.String())
-		return outcome{counts: got}, fmt.Errorf("%s: %w\n%s", strings.Join(s.command, " "), err, seen.String())
+	err = cmd.Run()
+	total.took(cmd.ProcessState)
+	var said bool
+	total.counts, said = closingSummary(seen.String())
+	if err != nil {
+		return total, fmt.Errorf("%s: %w\n%s", strings.Join(s.command, " "), err, seen.String())
 	}
-	if s.uncounted {
-		return outcome{}, nil
+	if !said {
+		total.passed = 1
 	}
-	if got, ok := closingSummary(seen.String()); ok {
-		return outcome{counts: got}, nil
-	}
-	return outcome{counts: counts{passed: 1}}, nil
+	return total, nil
 }
 
 // runSuite runs one suite of specs in several processes, each with a control plane of its
@@ -53,7 +60,9 @@ func (r *runner) runSuite(ctx context.Context, stage string, s step) (outcome, e
 		result.failures = []failure{{test: path.Base(pkg), about: pkg, suite: true, message: bounded(seen.String())}}
 	}
 	r.report(&result)
-	return outcome{counts: result.counts, failures: result.failures, timings: result.timings}, nil
+	total := outcome{counts: result.counts, failures: result.failures, timings: result.timings}
+	total.took(cmd.ProcessState)
+	return total, nil
 }
 
 // report adds to a package's result what its suite has written of its specs, and prints it.

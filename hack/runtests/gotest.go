@@ -57,6 +57,7 @@ func (r *runner) runGoTest(ctx context.Context, stage, dir string, args []string
 	if waited := cmd.Wait(); err == nil {
 		err = waited
 	}
+	total.took(cmd.ProcessState)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && total.failed > 0 {
 		return total, nil // said already, test by test

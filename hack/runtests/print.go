@@ -61,9 +61,10 @@ func (r *runner) summarize(results []stageResult, planned int) bool {
 			}
 		}
 	}
-	r.say("\n%-14s %7s %7s %8s %9s", "STAGE", "PASSED", "FAILED", "SKIPPED", "TIME")
+	r.say("\n%-14s %7s %7s %8s %9s %11s", "STAGE", "PASSED", "FAILED", "SKIPPED", "TIME", "PROCESSORS")
 	for _, result := range results {
-		r.say("%-14s %7d %7d %8d %9s", result.name, result.passed, result.failed, result.skipped, round(result.elapsed))
+		r.say("%-14s %7d %7d %8d %9s %11s", result.name, result.passed, result.failed, result.skipped,
+			round(result.elapsed), round(result.processors))
 	}
 	r.say("\nRan %d of %d stages in %s", len(results), planned, r.since(r.began))
 	if len(total.failures) > 0 {

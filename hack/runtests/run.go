@@ -40,12 +40,24 @@ type outcome struct {
 	counts
 	failures []failure
 	timings  []timing
+	// processors is the time that commands took of them, with all that they have started
+	// and waited for. Of two processors, twice the time of a stage is all that there is:
+	// one that took far less has waited.
+	processors time.Duration
 }
 
 func (o *outcome) join(other outcome) {
 	o.add(other.counts)
 	o.failures = append(o.failures, other.failures...)
 	o.timings = append(o.timings, other.timings...)
+	o.processors += other.processors
+}
+
+// took notes what a command that has ended took of the processors.
+func (o *outcome) took(ended *os.ProcessState) {
+	if ended != nil {
+		o.processors += ended.UserTime() + ended.SystemTime()
+	}
 }
 
 // stageResult is one finished stage.
@@ -53,45 +65,68 @@ type stageResult struct {
 	outcome
 	name    string
 	elapsed time.Duration
+	// vital says that nothing can run after it if it failed.
+	vital bool
 }
 
-// run runs the stages and prints the summary. It returns whether all passed.
+// run runs the stages, those of a group at once, and prints the summary. It returns
+// whether all passed.
 func (r *runner) run(ctx context.Context, chosen []stage) bool {
 	var results []stageResult
-	for i, s := range chosen {
-		r.say("==> [%d/%d] %s: %s (%s since the start)", i+1, len(chosen), s.name, s.about, r.since(r.began))
-		start := r.now()
-		result := stageResult{name: s.name, outcome: r.runStage(ctx, s)}
-		result.elapsed = r.now().Sub(start)
-		results = append(results, result)
-		r.say("    %s: %d passed, %d failed in %s", s.name, result.passed, result.failed, round(result.elapsed))
+	for _, group := range groups(chosen) {
+		ended := r.runGroup(ctx, group, len(results), len(chosen))
+		results = append(results, ended...)
 		if ctx.Err() != nil {
-			r.say("Stopped. The stages after %s didn't run.", s.name)
+			r.say("Stopped. The stages after %s didn't run.", ended[len(ended)-1].name)
 			break
 		}
-		if s.vital && result.failed > 0 {
-			r.say("Nothing further can run without %s.", s.name)
+		vital := func(result stageResult) bool { return result.vital && result.failed > 0 }
+		if i := slices.IndexFunc(ended, vital); i >= 0 {
+			r.say("Nothing further can run without %s.", ended[i].name)
 			break
 		}
 	}
 	return r.summarize(results, len(chosen))
 }
 
-func (r *runner) runStage(ctx context.Context, s stage) outcome {
-	var total outcome
-	counted := false
-	for _, step := range s.steps {
-		counted = counted || !step.uncounted
-		got, err := r.runStep(ctx, s.name, step)
-		if err != nil {
-			f := failure{test: step.name(), about: "it couldn't be run to its end", message: bounded(err.Error())}
-			r.say("%s", f.text())
-			got.failures = append(got.failures, f)
-			got.failed = max(got.failed, 1)
-		}
-		total.join(got)
+// runGroup runs stages at once and returns what came of each, in their order.
+func (r *runner) runGroup(ctx context.Context, group []stage, before, planned int) []stageResult {
+	results := make([]stageResult, len(group))
+	var running sync.WaitGroup
+	for i, s := range group {
+		s.alone = len(group) == 1
+		r.say("==> [%d/%d] %s: %s (%s since the start)", before+i+1, planned, s.name, s.about, r.since(r.began))
+		running.Go(func() {
+			start := r.now()
+			result := stageResult{name: s.name, vital: s.vital, outcome: r.runStage(ctx, s)}
+			result.elapsed = r.now().Sub(start)
+			results[i] = result
+			r.say("    %s: %d passed, %d failed in %s, with %s of processors", s.name, result.passed, result.failed,
+				round(result.elapsed), round(result.processors))
+		})
 	}
-	if counted && total.counts == (counts{}) {
+	running.Wait()
+	return results
+}
+
+func (r *runner) runStage(ctx context.Context, s stage) outcome {
+	results := make([]outcome, len(s.steps))
+	var running sync.WaitGroup
+	for i, step := range s.steps {
+		run := func() { results[i] = r.finishStep(ctx, s, step) }
+		if s.together {
+			running.Go(run)
+			continue
+		}
+		run()
+	}
+	running.Wait()
+	var total outcome
+	for _, result := range results {
+		total.join(result)
+	}
+	proves := slices.ContainsFunc(s.steps, func(s step) bool { return !s.uncounted })
+	if proves && total.counts == (counts{}) {
 		f := failure{test: s.name, about: "no test ran: the stage proves nothing"}
 		r.say("%s", f.text())
 		total.failed, total.failures = 1, append(total.failures, f)
@@ -99,12 +134,24 @@ func (r *runner) runStage(ctx context.Context, s stage) outcome {
 	return total
 }
 
-func (r *runner) runStep(ctx context.Context, stage string, s step) (outcome, error) {
+// finishStep runs a step; one that couldn't be run to its end has failed.
+func (r *runner) finishStep(ctx context.Context, of stage, s step) outcome {
+	got, err := r.runStep(ctx, of, s)
+	if err != nil {
+		f := failure{test: s.name(), about: "it couldn't be run to its end", message: bounded(err.Error())}
+		r.say("%s", f.text())
+		got.failures = append(got.failures, f)
+		got.failed = max(got.failed, 1)
+	}
+	return got
+}
+
+func (r *runner) runStep(ctx context.Context, of stage, s step) (outcome, error) {
 	if s.command != nil {
-		return r.runCommand(ctx, s)
+		return r.runCommand(ctx, s, r.live && of.alone)
 	}
 	if s.procs > 1 && len(r.flags) == 0 {
-		return r.runSuite(ctx, stage, s)
+		return r.runSuite(ctx, of.name, s)
 	}
 	args := append([]string{"test", "-json"}, r.flags...)
 	if s.procs > 1 {
@@ -118,7 +165,7 @@ func (r *runner) runStep(ctx context.Context, stage string, s step) (outcome, er
 		}
 		args = append(args, packages...)
 	}
-	return r.runGoTest(ctx, stage, s.dir, args)
+	return r.runGoTest(ctx, of.name, s.dir, args)
 }
 
 // command prepares a command that is asked to stop, and only then killed, when
@@ -126,10 +173,20 @@ func (r *runner) runStep(ctx context.Context, stage string, s step) (outcome, er
 func (r *runner) command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = filepath.Join(r.root, dir)
-	cmd.Env = append(os.Environ(), "KEEP=", reportsVariable+"="+r.reports)
+	cmd.Env = append(os.Environ(), "KEEP=", reportsVariable+"="+r.reports,
+		"GOFLAGS="+linking(os.Getenv("GOFLAGS")))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = graceful
 	return cmd
+}
+
+// linking adds to GOFLAGS that programs are linked without what only debuggers read, unless it
+// says itself how to link: writing it takes longer than all the rest.
+func linking(goflags string) string {
+	if strings.Contains(goflags, "-ldflags") {
+		return goflags
+	}
+	return strings.TrimSpace(goflags + " -ldflags=-w")
 }
 
 func (r *runner) since(t time.Time) string { return round(r.now().Sub(t)) }

@@ -12,8 +12,14 @@ import (
 type stage struct {
 	name  string
 	about string
-	// steps run one after the other.
-	steps []step
+	// steps run one after the other, or at once where they are together.
+	steps    []step
+	together bool
+	// beside names an earlier stage: when both are asked for, this one runs at the same time,
+	// as both spend most of theirs waiting.
+	beside string
+	// alone says that nothing runs at the same time; it is set when a run is planned.
+	alone bool
 	// vital stages end the run when they fail: nothing after them can work.
 	vital bool
 }
@@ -72,7 +78,15 @@ func stages() []stage {
 			},
 		},
 		{
-			name: "integration", about: "manifests and controllers against a real API server",
+			name: "demo", about: "the demo, with all that it claims checked", beside: "hack",
+			steps: []step{{dir: "hack/demo", command: []string{"go", "run", "."}}},
+		},
+		{
+			name: "docs", about: "the commands of the documentation, page by page", beside: "hack",
+			steps: []step{{dir: ".", test: []string{"-count=1", "-timeout=25m", "./test/walkthrough/..."}}},
+		},
+		{
+			name: "integration", about: "manifests and controllers against a real API server", together: true,
 			steps: []step{
 				{dir: ".", procs: 3, test: []string{"--timeout=25m", "./test/integration"}},
 				{dir: ".", test: []string{"-count=1", "-p=2", "-timeout=25m", "./test/config/...", "./test/sources/...",
@@ -85,23 +99,15 @@ func stages() []stage {
 		},
 		{
 			name: "attack", about: "attempts to get past it, and to make it do harm",
-			steps: []step{{dir: ".", test: []string{"-count=1", "-p=1", "-timeout=20m", "./test/attack/..."}}},
+			steps: []step{{dir: ".", procs: 2, test: []string{"--timeout=20m", "./test/attack"}}},
 		},
 		{
 			name: "e2e", about: "the manager as a process, killed and raced on purpose",
 			steps: []step{{dir: ".", procs: 2, test: []string{"--timeout=25m", "./test/e2e"}}},
 		},
 		{
-			name: "chaos", about: "what a rollout stands on, broken while it is under way",
+			name: "chaos", about: "what a rollout stands on, broken while it is under way", beside: "e2e",
 			steps: []step{{dir: ".", procs: 2, test: []string{"--timeout=40m", "./test/chaos"}}},
-		},
-		{
-			name: "demo", about: "the demo, with all that it claims checked",
-			steps: []step{{dir: "hack/demo", command: []string{"go", "run", "."}}},
-		},
-		{
-			name: "docs", about: "the commands of the documentation, page by page",
-			steps: []step{{dir: ".", test: []string{"-count=1", "-timeout=25m", "./test/walkthrough/..."}}},
 		},
 	}
 }
@@ -125,4 +131,18 @@ func choose(all []stage, names []string) ([]stage, error) {
 		}
 	}
 	return chosen, nil
+}
+
+// groups puts stages that run at the same time together, in the order of the first of each.
+func groups(chosen []stage) [][]stage {
+	var out [][]stage
+	for _, s := range chosen {
+		with := func(group []stage) bool { return s.beside != "" && group[0].name == s.beside }
+		if i := slices.IndexFunc(out, with); i >= 0 {
+			out[i] = append(out[i], s)
+			continue
+		}
+		out = append(out, []stage{s})
+	}
+	return out
 }

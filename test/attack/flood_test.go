@@ -106,7 +106,7 @@ func tries(ctx context.Context, user, namespace string, body []byte) error {
 
 var _ = Describe("A flood", func() {
 	It("of large objects and of strangers' posts stays within the memory limit, lets no violation in and starves "+
-		"nobody", func(ctx context.Context) {
+		"nobody", Serial, func(ctx context.Context) {
 		attempt(
 			"six dry-run Deployments of 3 MB and six of 1 MB at once, and twelve posts of 7.8 MB past the API server")
 		limit := suite.ShipLimits()

@@ -56,7 +56,7 @@ func asUser(ctx context.Context, user, namespace, data string) (time.Duration, e
 
 var _ = Describe("A flood of what is slow to judge", func() {
 	It("delays another user by less than one such object takes alone, every request of theirs is judged, and each "+
-		"slow policy says so", func(ctx context.Context) {
+		"slow policy says so", Serial, func(ctx context.Context) {
 		attempt("sixteen dry runs at a time of a large object that four policies are slow to judge, by one user")
 		const slowPolicies, together, asks = 4, 16, 40
 		slow, other := suite.Namespace(ctx, "slow"), suite.Namespace(ctx, "beside-slow")

@@ -17,6 +17,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"evenkeel.dev/evenkeel/test/process"
 )
 
 // Cluster is a control plane in processes of its own: etcd, the API server, its
@@ -47,11 +49,10 @@ func Start(ctx context.Context, dir string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	command := filepath.Join(dir, "controlplane")
-	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(root, "hack", "controlplane"), "-o", command,
-		"./cmd/controlplane")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the command that runs control planes: %w\n%s", err, out)
+	command, err := process.BuildProgram(ctx,
+		process.Program{Root: root, Module: "hack/controlplane", Package: "./cmd/controlplane"}, dir)
+	if err != nil {
+		return nil, err
 	}
 	c := &Cluster{command: command, cmd: exec.Command(command, "run"), output: &bytes.Buffer{}}
 	c.cmd.Dir, c.cmd.Stderr = root, c.output

@@ -4,8 +4,6 @@ package config
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -102,11 +100,9 @@ func startCertManager(ctx context.Context) {
 	GinkgoHelper()
 	root, err := cluster.Root()
 	Expect(err).NotTo(HaveOccurred())
-	program := filepath.Join(work, "certmanager")
-	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(root, "hack", "components", "certmanager"),
-		"-o", program, ".")
-	out, err := build.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), "%s", out)
+	program, err := process.BuildProgram(ctx,
+		process.Program{Root: root, Module: "hack/components/certmanager", Package: "."}, work)
+	Expect(err).NotTo(HaveOccurred())
 	daemon := process.NewDaemon(process.DaemonConfig{
 		Name: "cert-manager", Path: program, Log: program + ".log",
 		Args: []string{"--kubeconfig=" + plane.Kubeconfig, "--namespace=" + systemNamespace},
