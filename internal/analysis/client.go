@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"evenkeel.dev/evenkeel/internal/httpclient"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -49,7 +50,8 @@ type Options struct {
 
 // Client asks one Prometheus, or what speaks its API. It is safe for concurrent use.
 type Client struct {
-	options Options
+	api     promv1.API
+	clock   clock.PassiveClock
 	metrics *metrics
 }
 
@@ -58,12 +60,18 @@ func NewClient(o Options) (*Client, error) {
 	if err := CheckURL(o.URL); err != nil {
 		return nil, err
 	}
-	t, err := newTransport(o)
+	// Questions are minutes apart: a connection that was kept would most often be dead.
+	inner, err := httpclient.New(httpclient.Options{
+		Flags: "prometheus", BearerTokenFile: o.BearerTokenFile, CAFile: o.CAFile, FreshConnections: true})
 	if err != nil {
 		return nil, err
 	}
-	t.close()
-	return &Client{options: o, metrics: newMetrics(o.Registerer)}, nil
+	inner.Transport = bounded{inner.Transport}
+	client, err := api.NewClient(api.Config{Address: o.URL, Client: inner})
+	if err != nil {
+		return nil, err
+	}
+	return &Client{api: promv1.NewAPI(client), clock: o.Clock, metrics: newMetrics(o.Registerer)}, nil
 }
 
 // Sample asks for the query's value now. It errs unless the answer is exactly
@@ -73,14 +81,11 @@ func NewClient(o Options) (*Client, error) {
 func (c *Client) Sample(ctx context.Context, query string) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	t, err := newTransport(c.options)
-	if err != nil {
-		return 0, fmt.Errorf("ask Prometheus: %w", err)
-	}
-	defer t.close()
-	began := c.options.Clock.Now()
-	value, warnings, err := c.ask(ctx, t, query)
-	c.metrics.observe(c.options.Clock.Since(began), err)
+	began := c.clock.Now()
+	// The zero time is the server's own now: our clock may differ from its.
+	value, warnings, err := c.api.Query(ctx, query, time.Time{}, promv1.WithTimeout(timeout),
+		promv1.WithLimit(maxSeries))
+	c.metrics.observe(c.clock.Since(began), err)
 	if len(warnings) > 0 {
 		log.FromContext(ctx).Info("Prometheus warns", "query", query, "warnings", warnings)
 	}
@@ -89,22 +94,6 @@ func (c *Client) Sample(ctx context.Context, query string) (float64, error) {
 		return 0, explain(err)
 	}
 	return single(value)
-}
-
-// ask opens a connection of its own, because questions are minutes apart and a
-// token or a certificate may have been replaced meanwhile: t is for one question.
-func (c *Client) ask(ctx context.Context, t *transport, query string) (model.Value, promv1.Warnings, error) {
-	client, err := api.NewClient(api.Config{Address: c.options.URL, Client: &http.Client{
-		Transport: t,
-		// A redirect could carry the token elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}})
-	if err != nil {
-		return nil, nil, err
-	}
-	// The zero time is the server's own now: our clock may differ from its.
-	return promv1.NewAPI(client).Query(ctx, query, time.Time{}, promv1.WithTimeout(timeout),
-		promv1.WithLimit(maxSeries))
 }
 
 // explain says whose failure it is: no answer, a refusal, or none to ask. Words of

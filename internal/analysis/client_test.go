@@ -251,7 +251,7 @@ func TestNewClientRefusesWhatCantBeUsed(t *testing.T) {
 		"a query":        {Options{URL: "https://prometheus/?x=1"}, "no ?query"},
 		"not a URL":      {Options{URL: "http://[::1"}, "isn't a URL"},
 		"no certificate": {Options{URL: "https://prometheus", CAFile: filepath.Join(dir, "text")},
-			"holds no certificate"},
+			"--prometheus-ca-file must name a file of certificates in PEM"},
 		"no file": {Options{URL: "https://prometheus", CAFile: filepath.Join(dir, "nothing")}, "no such file"},
 		"no token": {Options{URL: "https://prometheus", BearerTokenFile: filepath.Join(dir, "nothing")},
 			"no such file"},

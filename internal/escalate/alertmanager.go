@@ -5,18 +5,15 @@ package escalate
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"strings"
 	"time"
 
+	"evenkeel.dev/evenkeel/internal/httpclient"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -46,37 +43,23 @@ type posted struct {
 type peer struct {
 	base *url.URL
 	http *http.Client
-	// tokenFile holds a bearer token; it is read anew for each request, since
-	// tokens are rotated. Empty sends none.
-	tokenFile string
 }
 
-// newPeers makes the peers of the addresses given. caFile is a PEM file of the
-// authorities to trust instead of the system's; empty means the system's.
+// newPeers makes the peers of the addresses given. tokenFile holds a bearer token, caFile the authorities to
+// trust instead of the system's, in PEM; both may be replaced while the manager runs, and may be empty.
 func newPeers(addresses []string, tokenFile, caFile string) ([]*peer, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if caFile != "" {
-		pem, err := os.ReadFile(caFile)
-		if err != nil {
-			return nil, fmt.Errorf("--alertmanager-ca-file: %w", err)
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--alertmanager-ca-file %s holds no certificate in PEM form", caFile)
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	client, err := httpclient.New(httpclient.Options{
+		Flags: "alertmanager", BearerTokenFile: tokenFile, CAFile: caFile, Timeout: requestTimeout})
+	if err != nil {
+		return nil, err
 	}
-	client := &http.Client{Transport: transport, Timeout: requestTimeout,
-		// A redirect could carry token and alerts elsewhere, and what answers there
-		// would pass for Alertmanager.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	var peers []*peer
 	for _, address := range addresses {
 		base, err := url.Parse(address)
 		if err != nil {
 			return nil, fmt.Errorf("--alertmanager-url: %w", err)
 		}
-		peers = append(peers, &peer{base: base, http: client, tokenFile: tokenFile})
+		peers = append(peers, &peer{base: base, http: client})
 	}
 	return peers, nil
 }
@@ -126,13 +109,6 @@ func (p *peer) do(ctx context.Context, method string, query url.Values, body []b
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	if p.tokenFile != "" {
-		token, err := os.ReadFile(p.tokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("--alertmanager-bearer-token-file: %w", err)
-		}
-		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}
 	response, err := p.http.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("reach Alertmanager %s: %w", p.name(), withoutAddress(err))

@@ -18,6 +18,9 @@ func TestAPeerGetsTheTokenAsTheFileHoldsItNow(t *testing.T) {
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("of before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	peers, err := newPeers([]string{server.URL}, token, "")
 	if err != nil {
 		t.Fatal(err)
