@@ -16,11 +16,11 @@ import (
 
 // adopt makes the Remediation the owner of its slices, so that they go with it.
 func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *record.Records) error {
-	for _, slice := range b.Slices {
-		if metav1.IsControlledBy(slice, rem) {
+	for i, before := range b.Slices {
+		if metav1.IsControlledBy(before, rem) {
 			continue
 		}
-		before := slice.DeepCopy()
+		slice := before.DeepCopy()
 		if err := controllerutil.SetControllerReference(rem, slice, c.client.Scheme()); err != nil {
 			return fmt.Errorf("slice %s: %w", slice.Name, err)
 		}
@@ -30,6 +30,7 @@ func (c *Controller) adopt(ctx context.Context, rem *v1alpha1.Remediation, b *re
 			return fmt.Errorf("adopt slice %s: %w", slice.Name, err)
 		}
 		slice.Records = records
+		b.Slices[i] = slice
 	}
 	return nil
 }

@@ -176,6 +176,11 @@ func (r *rules) end() error {
 	if err != nil {
 		return err
 	}
+	for name := range r.sim.store.slices {
+		if err := r.sim.store.intact(name); err != nil {
+			return err
+		}
+	}
 	for _, obj := range r.sim.objects { // what was under way arrives now, when nobody looks any more
 		if obj.late != nil {
 			obj.late.at = r.sim.clock.Now()

@@ -92,7 +92,8 @@ func newSimulation(f fleet) (*simulation, error) {
 		return nil, err
 	}
 	s := &simulation{clock: clocktesting.NewFakePassiveClock(simStart()), rem: rem, objects: objects,
-		store:   &simStore{slices: map[string]*v1alpha1.RemediationSlice{}},
+		store: &simStore{slices: map[string]*v1alpha1.RemediationSlice{},
+			asStored: map[string]*v1alpha1.RemediationSlice{}},
 		counted: map[string]rollout.Outcome{}, crashes: map[int]bool{},
 		gate: func(*simulation) rollout.Gate { return rollout.Gate{} }, stop: func(*simulation) string { return "" },
 		spec: func(*simulation, *v1alpha1.RemediationSpec) {}, approval: func(*simulation) rollout.Approval {
@@ -108,7 +109,7 @@ func newSimulation(f fleet) (*simulation, error) {
 		s.places[obj.ref.Name] = i
 	}
 	for _, slice := range slices {
-		s.store.slices[slice.Name] = slice
+		s.store.keep(slice)
 	}
 	return s, nil
 }

@@ -18,7 +18,8 @@ import (
 // haven't changed: a plan of 10,000 targets has a hundred, and a step changes one or
 // two. Which have changed the API server says anew each time, by their resource
 // versions, so a copy is never older than what a fetch would bring. Should it be
-// all the same, the first write to it conflicts, and nothing is stored or sent.
+// all the same, the first write to it conflicts, and nothing is stored or sent. What is
+// kept is lent, not copied: Records never change what they were given.
 type Cache struct {
 	reader client.Reader
 
@@ -42,7 +43,7 @@ func (s *Cache) Read(ctx context.Context, rem *v1alpha1.Remediation) (*Records, 
 	}
 	b, kept := &Records{}, map[string]*v1alpha1.RemediationSlice{}
 	for _, name := range rem.Spec.Plan.Slices {
-		slice := s.copy(rem.Name, name, current[name])
+		slice := s.kept(rem.Name, name, current[name])
 		if slice == nil {
 			slice, err = readSlice(ctx, s.reader, rem, name)
 		} else {
@@ -51,7 +52,7 @@ func (s *Cache) Read(ctx context.Context, rem *v1alpha1.Remediation) (*Records, 
 		if err != nil {
 			return nil, err
 		}
-		kept[name] = slice.DeepCopy()
+		kept[name] = slice
 		b.Add(slice)
 	}
 	s.mu.Lock()
@@ -76,15 +77,15 @@ func (s *Cache) versions(ctx context.Context, rem *v1alpha1.Remediation) (map[st
 	return current, nil
 }
 
-// copy is the slice that is kept, when it is the current one; nil otherwise.
-func (s *Cache) copy(plan, name string, current version) *v1alpha1.RemediationSlice {
+// kept is the slice that is kept, when it is the current one; nil otherwise.
+func (s *Cache) kept(plan, name string, current version) *v1alpha1.RemediationSlice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := s.plans[plan][name]
 	if kept == nil || (version{string(kept.UID), kept.ResourceVersion}) != current {
 		return nil
 	}
-	return kept.DeepCopy()
+	return kept
 }
 
 // Drop forgets a plan's slices.

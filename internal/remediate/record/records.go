@@ -5,6 +5,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,7 +20,11 @@ import (
 // Records is a plan's targets with their records, as read from its slices. Changes
 // are kept until Save.
 type Records struct {
+	// Slices may be others' too: what is in them is never changed. A slice that is to
+	// change is replaced first, so a step copies what it changes and not the whole plan.
 	Slices []*v1alpha1.RemediationSlice
+	// dirty says of each slice whether it has changed. Then it is this plan's own, though
+	// its records share what they point to.
 	dirty  []bool
 	Places []Place
 	// rooms are how much of each slice is taken; nil for what wasn't asked yet.
@@ -62,8 +67,11 @@ func readSlice(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediat
 	return slice, seal.CheckOwner(slice, rem)
 }
 
-// Add appends the targets of a slice.
+// Add appends the targets of a slice, which others may hold as well.
 func (b *Records) Add(slice *v1alpha1.RemediationSlice) {
+	if len(slice.Records) < len(slice.Targets) {
+		slice = ownRecords(slice)
+	}
 	for len(slice.Records) < len(slice.Targets) {
 		slice.Records = append(slice.Records, v1alpha1.TargetRecord{State: v1alpha1.TargetPending})
 	}
@@ -74,13 +82,28 @@ func (b *Records) Add(slice *v1alpha1.RemediationSlice) {
 	b.dirty = append(b.dirty, false)
 }
 
+// ownRecords is the same slice with a list of records of its own.
+func ownRecords(slice *v1alpha1.RemediationSlice) *v1alpha1.RemediationSlice {
+	own := *slice
+	own.Records = slices.Clone(slice.Records)
+	return &own
+}
+
+// change readies a slice to be changed.
+func (b *Records) change(slice int) {
+	if !b.dirty[slice] {
+		b.Slices[slice], b.dirty[slice] = ownRecords(b.Slices[slice]), true
+	}
+}
+
 // Target is the ith target of the plan.
 func (b *Records) Target(i int) v1alpha1.Target {
 	p := b.Places[i]
 	return b.Slices[p.Slice].Targets[p.Record]
 }
 
-// Record is what is known of the ith target. It is changed by Set alone.
+// Record is what is known of the ith target. It is changed by Set alone: who changes what
+// it points to works on a deep copy.
 func (b *Records) Record(i int) *v1alpha1.TargetRecord {
 	p := b.Places[i]
 	return &b.Slices[p.Slice].Records[p.Record]
@@ -88,13 +111,11 @@ func (b *Records) Record(i int) *v1alpha1.TargetRecord {
 
 // Set replaces a record, to be saved. A proposal that would fill the slice is left out.
 func (b *Records) Set(i int, rec v1alpha1.TargetRecord) {
-	p := b.Places[i]
 	if rec.Proposal != "" && !b.fitsProposal(i, rec) {
 		rec.Proposal = ""
 		rec.Message = prose.Shorten(rec.Message+"; the diff is left out, for the slice is full of others", 1024)
 	}
 	b.place(i, rec)
-	b.dirty[p.Slice] = true
 }
 
 // Mark changes a record's state, and keeps the rest.
@@ -125,11 +146,12 @@ func (b *Records) Save(ctx context.Context, c client.Writer) error {
 		if !b.dirty[i] {
 			continue
 		}
-		slice.Progress = progressOf(slice)
-		if err := c.Update(ctx, slice, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+		stored := slice.DeepCopy() // the answer is read into it
+		stored.Progress = progressOf(slice)
+		if err := c.Update(ctx, stored, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
 			return fmt.Errorf("write slice %s: %w", slice.Name, err)
 		}
-		b.dirty[i] = false
+		b.Slices[i], b.dirty[i] = stored, false
 	}
 	return nil
 }

@@ -106,6 +106,7 @@ func (b *Records) fitsProposal(i int, rec v1alpha1.TargetRecord) bool {
 // proofs give way, never what undoing needs.
 func (b *Records) place(i int, rec v1alpha1.TargetRecord) {
 	p := b.Places[i]
+	b.change(p.Slice)
 	r, records := b.roomOf(p.Slice), b.Slices[p.Slice].Records
 	_, later := r.free(p.Record)
 	if needOf(rec) > later {
