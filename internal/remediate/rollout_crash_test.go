@@ -4,6 +4,7 @@ package remediate
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -12,37 +13,64 @@ import (
 // maxEffects bounds a rollout that is run once for each of its effects.
 const maxEffects = 400
 
-// The controller dies once, after each effect in turn, over rollouts of every kind.
+// The controller dies once, after each effect in turn, over rollouts of every kind. Until
+// that step a rollout is as without a crash, so each goes on from there, in a world of its own.
 func TestCrashAfterEveryEffect(t *testing.T) {
+	t.Parallel()
 	for name, sc := range scenarios() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if len(sc.fleet.refs) > 50 {
 				t.Skip("too large to run once for each effect")
 			}
 			// Few looks in a soak are as good as many.
 			soaks(min(sc.fleet.strategy.EffectiveSoak(), 4*time.Second), 15*time.Second)(&sc.fleet.strategy)
-			lived := sc.dying(t, 0)
-			if lived.effects > maxEffects {
+			lived := sc.begin(t)
+			if lived.end(t); lived.effects > maxEffects {
 				t.Skip("too long to run once for each effect")
 			}
-			for n := 1; n <= lived.effects; n++ {
-				died := sc.dying(t, n)
-				if sc.chance || died.cannotTell() {
-					continue
+			crashed, goesOn := 0, sc.begin(t)
+			for !goesOn.rests() {
+				before := goesOn.fork()
+				goesOn.stepOn(t)
+				for n := before.effects + 1; n <= goesOn.effects; n++ {
+					sc.crash(t, before.fork(), n, lived)
+					crashed++
 				}
-				if died.rem.Status.Phase != lived.rem.Status.Phase ||
-					died.rem.Status.Reason != lived.rem.Status.Reason {
-					t.Errorf("ends as %s (%s) without a crash, and as %s (%s) with one after effect %d",
-						lived.rem.Status.Phase,
-						lived.rem.Status.Reason, died.rem.Status.Phase, died.rem.Status.Reason, n)
-				}
+			}
+			if crashed != lived.effects {
+				t.Errorf("died after %d of %d effects", crashed, lived.effects)
 			}
 		})
 	}
 }
 
-// dying runs the scenario with one crash, after the n-th effect; zero: none.
-func (sc scenario) dying(t *testing.T, n int) *simulation {
+// crash has the controller die after the n-th effect, and compares the end with that of
+// one that lives.
+func (sc scenario) crash(t *testing.T, died life, n int, lived life) {
+	t.Helper()
+	died.crashes[n] = true
+	died.end(t)
+	if died.dead || died.effects < n {
+		t.Errorf("the controller didn't die after effect %d", n)
+	}
+	if sc.chance || died.cannotTell() {
+		return
+	}
+	if died.rem.Status.Phase != lived.rem.Status.Phase || died.rem.Status.Reason != lived.rem.Status.Reason {
+		t.Errorf("ends as %s (%s) without a crash, and as %s (%s) with one after effect %d",
+			lived.rem.Status.Phase, lived.rem.Status.Reason, died.rem.Status.Phase, died.rem.Status.Reason, n)
+	}
+}
+
+// life is a simulation under the rules.
+type life struct {
+	*simulation
+	rules *rules
+}
+
+// begin is the scenario before its first step, without crashes.
+func (sc scenario) begin(t *testing.T) life {
 	t.Helper()
 	s, err := newSimulation(sc.fleet)
 	if err != nil {
@@ -51,13 +79,38 @@ func (sc scenario) dying(t *testing.T, n int) *simulation {
 	if sc.set != nil {
 		sc.set(s)
 	}
-	s.crashes = map[int]bool{n: true}
-	rules := newRules(s)
-	s.watch = rules.check
-	if err := errors.Join(s.run(20000), rules.end()); err != nil {
-		t.Fatalf("with a crash after effect %d: %v", n, err)
+	s.crashes = map[int]bool{}
+	return life{s, newRules(s)}.watched()
+}
+
+func (l life) watched() life {
+	l.watch = l.rules.check
+	return l
+}
+
+// fork is the same rollout once more, at the same point, in a world of its own.
+func (l life) fork() life {
+	s, r := l.simulation.fork(), *l.rules
+	r.sim, r.badAt = s, maps.Clone(r.badAt)
+	return life{s, &r}.watched()
+}
+
+// stepOn takes one step and waits as it asks.
+func (l life) stepOn(t *testing.T) {
+	t.Helper()
+	wait, err := l.step()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return s
+	l.clock.SetTime(l.clock.Now().Add(wait))
+}
+
+// end runs to the end.
+func (l life) end(t *testing.T) {
+	t.Helper()
+	if err := errors.Join(l.run(20000), l.rules.end()); err != nil {
+		t.Fatalf("with crashes after effects %v: %v", slices.Collect(maps.Keys(l.crashes)), err)
+	}
 }
 
 // cannotTell says whether the crash has lost the news that a write was refused,

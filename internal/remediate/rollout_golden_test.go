@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,10 +118,13 @@ func (sc scenario) play(t *testing.T, each func(simStep)) string {
 // The golden files are to be read: each is a whole rollout, with every step's
 // reason. Write them anew with go test ./internal/remediate -update.
 func TestRollouts(t *testing.T) {
-	seen := map[transitionKey]bool{}
+	t.Parallel()
+	var seen sync.Map // of transitionKey
+	t.Cleanup(func() { everyTransitionSeen(t, &seen) })
 	for name, sc := range scenarios() {
 		t.Run(name, func(t *testing.T) {
-			got := sc.play(t, func(s simStep) { seen[keyOf(s)] = true })
+			t.Parallel()
+			got := sc.play(t, func(s simStep) { seen.Store(keyOf(s), true) })
 			file := filepath.Join("testdata", "rollout", name+".golden")
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
@@ -144,7 +148,6 @@ func TestRollouts(t *testing.T) {
 			}
 		})
 	}
-	everyTransitionSeen(t, seen)
 }
 
 // transitionKey is a change of phase.
@@ -159,11 +162,11 @@ func keyOf(s simStep) transitionKey {
 }
 
 // everyTransitionSeen proves that the table promises nothing that never happens.
-func everyTransitionSeen(t *testing.T, seen map[transitionKey]bool) {
+func everyTransitionSeen(t *testing.T, seen *sync.Map) {
 	t.Helper()
 	for _, row := range rollout.Table() {
 		for _, next := range row.Next {
-			if !seen[transitionKey{row.Phase, next}] {
+			if _, ok := seen.Load(transitionKey{row.Phase, next}); !ok {
 				t.Errorf("the table lets %s follow %s, but no scenario ever sees it: it is unreachable, or a scenario "+
 					"is missing", next, row.Phase)
 			}

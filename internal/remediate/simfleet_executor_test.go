@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -112,6 +114,27 @@ func newSimulation(f fleet) (*simulation, error) {
 		s.store.keep(slice)
 	}
 	return s, nil
+}
+
+// fork is the same simulation once more: what happens in one is nothing to the other. What
+// is set of the world outside must keep nothing of its own.
+func (s *simulation) fork() *simulation {
+	f := *s
+	f.clock, f.rem = clocktesting.NewFakePassiveClock(s.clock.Now()), s.rem.DeepCopy()
+	f.store = &simStore{slices: maps.Clone(s.store.slices), asStored: maps.Clone(s.store.asStored),
+		stored: f.effect, reached: f.alive}
+	f.objects = make([]*simObject, len(s.objects))
+	for i, obj := range s.objects {
+		own := *obj
+		if obj.late != nil {
+			late := *obj.late
+			own.late = &late
+		}
+		f.objects[i] = &own
+	}
+	f.counted, f.told, f.learned = maps.Clone(s.counted), slices.Clone(s.told), slices.Clone(s.learned)
+	f.crashes = maps.Clone(s.crashes)
+	return &f
 }
 
 // since is the time that has passed since the start.
