@@ -62,14 +62,12 @@ func Baselined(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecor
 // baselineDue says whether a metric lacks a recent baseline that its condition
 // looks at.
 func baselineDue(metric v1alpha1.AnalysisMetric, rec *v1alpha1.MetricRecord, now time.Time) bool {
-	if !comparesWithBaseline(metric) {
-		return false
+	if rec != nil && rec.Baseline != "" && rec.LastSampleAt != nil {
+		if age := now.Sub(rec.LastSampleAt.Time); age >= 0 && age <= BaselineAge {
+			return false // without having compiled the condition, for this is asked in each step
+		}
 	}
-	if rec == nil || rec.Baseline == "" || rec.LastSampleAt == nil {
-		return true
-	}
-	age := now.Sub(rec.LastSampleAt.Time)
-	return age < 0 || age > BaselineAge
+	return comparesWithBaseline(metric)
 }
 
 // comparesWithBaseline says whether the metric's condition looks at its baseline.
