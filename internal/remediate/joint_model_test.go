@@ -410,6 +410,7 @@ func (j *jointPlay) checkSurplus(data map[string]string) {
 // work, each field of it is recorded before by the one plan whose part it is, a conflict
 // never goes along, and an undoing takes back its own plan's part alone.
 func TestJointWritesKeepTheRules(t *testing.T) {
+	t.Parallel()
 	fixes := [][2]string{{"a", "good"}, {"a", "goodish"}, {"b", "good"}, {"c", "good"}}
 	compiled := map[string]*catalog.Snapshot{}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -67,6 +67,7 @@ func TestAnOutageBlocksNothing(t *testing.T) {
 // An outage that begins and ends at any time while nothing is wrong with any
 // object never ends in a blocked revision, nor in a failure that breakers count.
 func TestNoOutageEverBlocks(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := worlds(rapid.Custom(func(t *rapid.T) behaviour {
 			return behaviour{Heals: durations(0, 2).Draw(t, "heals"),

@@ -63,6 +63,7 @@ func TestWhatIsProgress(t *testing.T) {
 // Metrics that answer on and off for hours, a budget that another plan uses up: the
 // plan comes and goes between phases, and says all the while since when it waits.
 func TestAPlanThatGoesToAndFroMakesNoProgress(t *testing.T) {
+	t.Parallel()
 	onAndOff := func(s *simulation) {
 		answers(0, 0, "", "")(s)
 		well := s.metrics

@@ -232,6 +232,7 @@ func mischief(t *rapid.T) behaviour {
 // at any time: with a good fix the objects of all others are fixed, soon, the policy is
 // never demoted, and no breaker ever stops all.
 func TestOneNamespaceNeverStopsTheOthers(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newSiege(t, besieged(rt), anyStrategy(rt))
 		s.behave = func(_ int, ref v1alpha1.ObjectReference) behaviour {
@@ -270,6 +271,7 @@ func (s *siege) told() string {
 // A fix that does harm changes no more objects than two canaries hold before its
 // revision is blocked for good, whatever she does to make it look as if it were hers.
 func TestAHarmfulFixIsBlockedAfterTwoCanaries(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newSiege(t, besieged(rt), anyStrategy(rt))
 		harm := rapid.Custom(func(t *rapid.T) behaviour {

@@ -102,6 +102,7 @@ func anyNeighbour() *rapid.Generator[neighbour] {
 // A rollback that a neighbour's webhook denies for good never ends as one that is done:
 // it goes on, says that a person is needed, and the object keeps its record.
 func TestARollbackThatIsDeniedDoesNotEnd(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := worlds(steady()).Draw(t, "world")
 		denies := neighbour{Denies: []span{{durations(2, 5, 9).Draw(t, "from"), never}}}

@@ -220,6 +220,7 @@ func worlds(objects *rapid.Generator[behaviour]) *rapid.Generator[world] {
 // controller dies: the rules hold at every step, the rollout ends, and its end
 // says what the cluster holds.
 func TestRolloutKeepsTheRules(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := worlds(restless()).Draw(t, "world")
 		w.Slice = rapid.IntRange(1, 5).Draw(t, "sliceSize")
@@ -275,6 +276,7 @@ func (o *simObject) endState(state v1alpha1.TargetState) string {
 
 // A controller that dies, anywhere and often, ends where one ends that lives.
 func TestCrashesChangeNothing(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := worlds(steady()).Draw(t, "world")
 		w.People, w.Limits = steadyPeople().Draw(t, "people"), steadyLimits().Draw(t, "limits")

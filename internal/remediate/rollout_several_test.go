@@ -150,6 +150,7 @@ func (v *several) run(limit int) error {
 // whatever happens to any, wherever the controller dies; none is charged for waiting;
 // and all come to their end.
 func TestSeveralPlansShareObjects(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		worlds := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) world {
 			w := worlds(restless()).Draw(t, "world")

@@ -143,6 +143,7 @@ func (p *pair) run(limit int) error {
 // Two plans at work never begin more than the budgets of both allow, whatever
 // happens to either, and both come to their end.
 func TestTwoPlansKeepToTheirBudgets(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var two [2]world
 		for i := range two {

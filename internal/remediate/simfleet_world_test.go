@@ -161,16 +161,21 @@ func (o *simObject) seen(s *simulation) *unstructured.Unstructured {
 	return out
 }
 
-// status is that of a workload with one Pod, of any kind.
+// status is that of a workload with one Pod.
 func (o *simObject) status() map[string]any {
 	status := map[string]any{"observedGeneration": int64(o.version)}
-	for _, count := range []string{"replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
-		"currentReplicas",
-		"desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberAvailable",
-		"numberReady"} {
+	counts := []string{"replicas", "updatedReplicas", "readyReplicas", "availableReplicas"}
+	switch o.ref.Kind {
+	case "StatefulSet":
+		counts = append(counts, "currentReplicas")
+		status["currentRevision"], status["updateRevision"] = "1", "1"
+	case "DaemonSet":
+		counts = []string{"desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled",
+			"numberAvailable", "numberReady"}
+	}
+	for _, count := range counts {
 		status[count] = int64(1)
 	}
-	status["currentRevision"], status["updateRevision"] = "1", "1"
 	conditions := []any{map[string]any{"type": "Available", "status": "True"}}
 	if o.Sick {
 		conditions = append(conditions, map[string]any{"type": "Stalled", "status": "True", "message": "crash loop"})
