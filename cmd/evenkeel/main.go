@@ -4,9 +4,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
+	"time"
 	_ "time/tzdata" // maintenance windows name time zones, and the image has no zone files
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -14,10 +18,28 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli"
 )
 
+// patience is how long a command that was interrupted may take to end by itself: to
+// take away what it began to write, not to go on with it.
+const patience = 200 * time.Millisecond
+
 func main() {
-	err := cli.New(os.Args[0]).ExecuteContext(ctrl.SetupSignalHandler())
-	if err == nil {
+	root := cli.New(os.Args[0])
+	ctx := context.Background()
+	// The manager ends in order when it is asked to, and that is no failure.
+	if cmd, _, err := root.Find(os.Args[1:]); err == nil && cmd.Name() == "manager" {
+		ctx = ctrl.SetupSignalHandler()
+	} else {
+		ctx = endedBySignals(ctx)
+	}
+	err := root.ExecuteContext(ctx)
+	var signalled *signalError
+	switch {
+	case errors.As(context.Cause(ctx), &signalled):
+		os.Exit(signalled.code())
+	case err == nil:
 		return
+	case errors.Is(err, syscall.EPIPE): // whoever reads has enough
+		os.Exit(128 + int(syscall.SIGPIPE))
 	}
 	fmt.Fprintln(os.Stderr, "evenkeel:", err)
 	var coded interface{ ExitCode() int }
@@ -25,4 +47,30 @@ func main() {
 		os.Exit(coded.ExitCode())
 	}
 	os.Exit(1)
+}
+
+// signalError says which signal ended a command.
+type signalError struct{ signal syscall.Signal }
+
+func (e *signalError) Error() string { return e.signal.String() }
+
+// code is what shells make of a program that a signal has ended.
+func (e *signalError) code() int { return 128 + int(e.signal) }
+
+// endedBySignals is a context that the first interrupt or SIGTERM cancels. A command
+// that then doesn't end, because it reads standard input for example, is ended.
+func endedBySignals(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		ended := &signalError{signal: syscall.SIGINT}
+		if <-signals == syscall.SIGTERM {
+			ended.signal = syscall.SIGTERM
+		}
+		cancel(ended)
+		<-time.After(patience)
+		os.Exit(ended.code())
+	}()
+	return ctx
 }

@@ -72,18 +72,56 @@ func proves(name string, verdictsBefore, verdictsAfter []catalog.Result) error {
 	return nil
 }
 
-// fix is the diff of the result's actions if they are proven to work, else empty.
-func (w *worker) fix(ctx context.Context, r *Result) string {
-	if len(r.Actions) == 0 || r.Waived != nil {
-		return ""
+// Harms says what any policy finds that it didn't find before, the milder ones
+// included, or that the policy looks away instead of being content: what fix leaves in a
+// file. It is empty for a fix that does no harm.
+func Harms(resolved string, before, after []catalog.Result) string {
+	known := map[string][]policy.Violation{}
+	for i := range before {
+		known[before[i].Policy] = before[i].Violations
+	}
+	matched := false
+	for i := range after {
+		v := &after[i]
+		matched = matched || v.Policy == resolved
+		if v.Err != nil {
+			return fmt.Sprintf("policy %s can't judge the fixed object: %v", v.Policy, v.Err)
+		}
+		if added := policy.NewSince(known[v.Policy], v.Enforced()); len(added) > 0 {
+			return fmt.Sprintf("the fixed object would violate policy %s: %s", v.Policy, added[0].Message)
+		}
+	}
+	if !matched {
+		return "its fix makes the policy leave the object out: that is no fix"
+	}
+	return ""
+}
+
+// fix is the diff of the result's actions if they are proven to work, else why there is
+// none.
+func (w *worker) fix(ctx context.Context, r *Result) (diff, reason string) {
+	switch {
+	case r.Waived != nil || len(r.Violations) == 0:
+		return "", ""
+	case len(r.Actions) == 0 && r.Err != nil:
+		return "", "" // the error is told
+	case len(r.Actions) == 0:
+		return "", "the policy proposes none for this object"
 	}
 	resolved, err := ProveFix(ctx, w.snapshot, &r.Subject, r.Policy.Name, r.Actions, w.opts.Now)
-	if err != nil {
-		return ""
+	if err == nil && resolved.Object != nil {
+		judge := func(object map[string]any) []catalog.Result {
+			return w.snapshot.Evaluate(ctx, policy.NewAudit(object, r.Namespace, w.opts.Now))
+		}
+		if harm := Harms(r.Policy.Name, judge(r.Object), judge(resolved.Object)); harm != "" {
+			err = errors.New(harm)
+		}
 	}
-	diff, err := action.Propose(r.Title(), r.Object, resolved.Object, resolved.Steps, maxDiff)
-	if err != nil {
-		return ""
+	if err == nil {
+		diff, err = action.Propose(r.Title(), r.Object, resolved.Object, resolved.Steps, maxDiff)
 	}
-	return diff
+	if err != nil {
+		return "", policy.SecretsOf(r.Object).Redact(policy.OneLine(err.Error()))
+	}
+	return diff, ""
 }

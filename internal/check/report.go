@@ -34,6 +34,8 @@ type Result struct {
 	// when it wasn't asked for, or nothing proved to work. Values of a Secret are
 	// censored.
 	Fix string
+	// NoFix says why there is none, when it was asked for.
+	NoFix string
 
 	lines map[string]int
 }

@@ -127,7 +127,7 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 		}
 		result.locate()
 		if w.opts.Fix {
-			result.Fix = w.fix(ctx, &result)
+			result.Fix, result.NoFix = w.fix(ctx, &result)
 		}
 		result.Subject = w.kept(subject)
 		w.results = append(w.results, result)

@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/preview"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // plannedRollout draws a plan that doesn't exist yet.
@@ -36,10 +37,12 @@ func DrawPlan(plan *preview.Plan, style Style, shown int) []string {
 	if n := p.Waiting + p.Later; n > 0 {
 		d.section("Later")
 		if p.Later > 0 {
-			d.add(plain, "  %d objects are left for the next plan (budget.maxTargets)", p.Later)
+			d.add(plain, "  Left for the next plan (budget.maxTargets): %d %s", p.Later,
+				prose.Plural(p.Later, "object"))
 		}
 		if p.Waiting > 0 {
-			d.add(plain, "  %d objects failed in an earlier plan and wait for another try", p.Waiting)
+			d.add(plain, "  Failed in an earlier plan, waiting for another try: %d %s", p.Waiting,
+				prose.Plural(p.Waiting, "object"))
 		}
 	}
 	p.holds(d)

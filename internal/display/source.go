@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Source is a PolicySource as it is shown to people.
@@ -57,8 +58,8 @@ func (s Source) Lines() []string {
 		fmt.Sprintf("PolicySource %s/%s", s.Namespace, s.Name),
 		"  Repository  " + s.Spec.URL + ", " + followed(s.Spec.Ref) + inPath(s.Spec.Path),
 		"  Ready       " + state + ": " + oneLine(message),
-		fmt.Sprintf("  In force    %s, %d policies, applied %s", orNothing(s.Status.Revision), s.Status.Policies,
-			s.since(s.Status.LastAppliedAt)),
+		fmt.Sprintf("  In force    %s, %d %s, applied %s", orNothing(s.Status.Revision), s.Status.Policies,
+			prose.Plural(int(s.Status.Policies), "policy"), s.since(s.Status.LastAppliedAt)),
 		fmt.Sprintf("  Answered    %s; asked again %s", s.since(s.Status.LastFetchedAt),
 			s.until(s.Status.NextAttemptAt)),
 	}

@@ -5,7 +5,10 @@ package manifest_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -227,5 +230,49 @@ func TestLineOf(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestReadLeavesOutWhatMayNeverEnd: a pipe that nobody writes to would be read for ever.
+func TestReadLeavesOutWhatMayNeverEnd(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	const pod = "apiVersion: v1\nkind: Pod\n"
+	other := filepath.Join(t.TempDir(), "linked.yaml")
+	for _, err := range []error{
+		os.WriteFile(at("pod.yaml"), []byte(pod), 0o600),
+		os.WriteFile(other, []byte(pod), 0o600),
+		syscall.Mkfifo(at("pipe.yaml"), 0o600),
+		os.Symlink(at("pipe.yaml"), at("to-pipe.yaml")),
+		os.Symlink("/dev/zero", at("zero.json")),
+		os.Symlink(other, at("to-file.yaml")),
+		os.Symlink(filepath.Dir(other), at("to-directory")),
+		syscall.Mkfifo(at("pipe.txt"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var skipped []string
+	documents, err := manifest.Read(t.Context(), []string{dir}, nil,
+		manifest.Options{Skipped: func(p manifest.Problem) { skipped = append(skipped, p.String()) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for i := range documents {
+		files = append(files, documents[i].File)
+	}
+	if diff := cmp.Diff([]string{at("pod.yaml"), at("to-file.yaml")}, files); diff != "" {
+		t.Errorf("files that are read (-want +got):\n%s", diff)
+	}
+	want := []string{
+		at("pipe.yaml") + ": it is a named pipe (FIFO), not a file",
+		at("to-directory") + ": it is a link to a directory, which isn't followed: name it to have it read",
+		at("to-pipe.yaml") + ": it is a named pipe (FIFO), not a file",
+		at("zero.json") + ": it is a device, not a file",
+	}
+	if diff := cmp.Diff(want, skipped); diff != "" {
+		t.Errorf("what is skipped (-want +got):\n%s", diff)
 	}
 }

@@ -81,8 +81,10 @@ func (w *walker) walk(dir string) {
 		path := filepath.Join(dir, entry.Name())
 		switch {
 		case strings.HasPrefix(entry.Name(), "."):
-		case entry.IsDir(): // a link to a directory is not followed: it might lead back
+		case entry.IsDir():
 			w.walk(path)
+		case !entry.Type().IsRegular():
+			w.addOther(path, entry)
 		case isKustomization(entry.Name()):
 			w.skipped(Problem{File: path, Message: fmt.Sprintf(
 				"kustomize reads it, not the cluster: check what it builds, with: kustomize build %s | evenkeel "+
@@ -90,6 +92,47 @@ func (w *walker) walk(dir string) {
 		case isManifest(entry.Name()):
 			w.addFile(path, true)
 		}
+	}
+}
+
+// addOther gathers what a directory holds besides files and directories: a link to a
+// file is read. What is no file may never end, and is left out.
+func (w *walker) addOther(path string, entry fs.DirEntry) {
+	mode := entry.Type()
+	if mode&fs.ModeSymlink != 0 {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil && isManifest(entry.Name()):
+			w.wrong(path, err)
+			return
+		case err != nil:
+			return
+		case info.IsDir(): // it might lead back
+			w.skipped(Problem{File: path,
+				Message: "it is a link to a directory, which isn't followed: name it to have " +
+					"it read"})
+			return
+		}
+		mode = info.Mode().Type()
+	}
+	switch {
+	case !isManifest(entry.Name()) || isKustomization(entry.Name()):
+	case mode.IsRegular():
+		w.addFile(path, true)
+	default:
+		w.skipped(Problem{File: path, Message: "it is " + typeOf(mode) + ", not a file"})
+	}
+}
+
+// typeOf says what something is that is no file.
+func typeOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe (FIFO)"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	default:
+		return "a device"
 	}
 }
 

@@ -2,10 +2,15 @@
 
 package prose
 
-// Plural is a noun for so many things, of those that take an s.
+import "strings"
+
+// Plural is a noun for so many things, of those that take an s, or ies for y.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return noun
+	}
+	if stem, found := strings.CutSuffix(noun, "y"); found {
+		return stem + "ies"
 	}
 	return noun + "s"
 }

@@ -60,4 +60,7 @@ func TestPlural(t *testing.T) {
 			t.Errorf("%d %s, want %s", n, got, want)
 		}
 	}
+	if got := Plural(2, "policy"); got != "policies" {
+		t.Errorf("2 %s", got)
+	}
 }

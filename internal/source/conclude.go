@@ -92,7 +92,8 @@ func succeed(src *v1alpha1.PolicySource, seen observation, now time.Time) {
 	}
 	s.Revision, s.AttemptedRevision, s.Failures = seen.revision, seen.revision, 0
 	s.Problems, s.ProblemCount = nil, 0
-	message := fmt.Sprintf("revision %s is in force: %d policies", seen.revision, s.Policies)
+	message := fmt.Sprintf("revision %s is in force: %d %s", seen.revision, s.Policies,
+		prose.Plural(int(s.Policies), "policy"))
 	if seen.kept > 0 {
 		message += fmt.Sprintf(", of which %d have left the repository and are kept (spec.prune: false)", seen.kept)
 	}

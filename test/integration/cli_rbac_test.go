@@ -58,7 +58,7 @@ var _ = Describe("The least roles of a policy", func() {
 				g.Expect(s.State).To(Equal(v1alpha1.ScanIncomplete))
 			})
 
-			out, errs, code := evenkeel(ctx, "rbac", "--cluster", "--only", policy.Name, "--existing", "--name",
+			out, errs, code := evenkeel(ctx, "rbac", "--in-force", "--only", policy.Name, "--existing", "--name",
 				namespace)
 			Expect(code).To(Equal(1), errs)
 			roles := rolesIn(out)
@@ -80,7 +80,7 @@ var _ = Describe("The least roles of a policy", func() {
 			Expect(suite.Get(ctx, limits)).To(Succeed())
 			Expect(limits.Labels).To(HaveKeyWithValue("owner", "shop"))
 			Eventually(ctx, func() string {
-				_, errs, _ := evenkeel(ctx, "rbac", "--cluster", "--only", policy.Name, "--existing")
+				_, errs, _ := evenkeel(ctx, "rbac", "--in-force", "--only", policy.Name, "--existing")
 				return errs
 			}).Should(ContainSubstring("nothing is missing"))
 

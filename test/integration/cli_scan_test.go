@@ -36,7 +36,7 @@ func evenkeel(ctx context.Context, args ...string) (stdout, stderr string, code 
 // scanned is what the command line says of a policy, in the terms of its status.
 func scanned(ctx context.Context, policy string) v1alpha1.ScanStatus {
 	GinkgoHelper()
-	out, errs, _ := evenkeel(ctx, "scan", "--cluster", "--only", policy, "-o", "json")
+	out, errs, _ := evenkeel(ctx, "scan", "--in-force", "--only", policy, "-o", "json")
 	var report struct {
 		Incomplete []string
 		Results    []struct {

@@ -69,7 +69,7 @@ func (o *object) take(ctx context.Context, v *catalog.Result, before []catalog.R
 	if err != nil {
 		return err.Error()
 	}
-	if reason := harms(v.Policy, before, o.judge(ctx, resolved.Object)); reason != "" {
+	if reason := check.Harms(v.Policy, before, o.judge(ctx, resolved.Object)); reason != "" {
 		return reason
 	}
 	stored := o.unfilled(resolved.Object)
@@ -112,30 +112,6 @@ func unfit(v *catalog.Result) string {
 		case a.Type != policy.ActionPatch && a.Type != policy.ActionScale:
 			return fmt.Sprintf("its fix, %s, is for a running object and changes no file", a.Type)
 		}
-	}
-	return ""
-}
-
-// harms says what any policy finds that it didn't find before, the milder ones
-// included, or that the policy looks away instead of being content.
-func harms(resolved string, before, after []catalog.Result) string {
-	known := map[string][]policy.Violation{}
-	for i := range before {
-		known[before[i].Policy] = before[i].Violations
-	}
-	matched := false
-	for i := range after {
-		v := &after[i]
-		matched = matched || v.Policy == resolved
-		if v.Err != nil {
-			return fmt.Sprintf("policy %s can't judge the fixed object: %v", v.Policy, v.Err)
-		}
-		if added := policy.NewSince(known[v.Policy], v.Enforced()); len(added) > 0 {
-			return fmt.Sprintf("the fixed object would violate policy %s: %s", v.Policy, added[0].Message)
-		}
-	}
-	if !matched {
-		return "its fix makes the policy leave the object out: that is no fix"
 	}
 	return ""
 }

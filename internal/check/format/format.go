@@ -16,6 +16,10 @@ import (
 type Options struct {
 	// Style is for the table.
 	Style display.Style
+	// Summary has the table say how much was found of which policies and in which
+	// namespaces, in place of each finding; GroupBy, one or more of Groups, chooses how.
+	Summary bool
+	GroupBy []string
 	// Version is Evenkeel's own, for formats that name the tool.
 	Version string
 }

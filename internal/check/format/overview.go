@@ -16,23 +16,54 @@ import (
 // maxShares is how many lines a table of the overview has.
 const maxShares = 10
 
+// manyFindings is from how many findings on a table begins with where they are.
+const manyFindings = 50
+
+// Groups are what a summary can be grouped by.
+func Groups() []string { return []string{"severity", "policy", "namespace", "owner"} }
+
+// writeSummary writes how much was found of each group.
+func writeSummary(out io.Writer, report *check.Report, groups []string, style display.Style) error {
+	b := report.Breakdown()
+	for _, group := range groups {
+		var err error
+		switch group {
+		case "severity":
+			err = writeShares(out, "SEVERITY", "(none)", b.Severities, style)
+		case "policy":
+			err = writeShares(out, "POLICY", "", b.Policies, style)
+		case "namespace":
+			err = writeShares(out, "NAMESPACE", "(cluster)", b.Namespaces, style)
+		case "owner":
+			err = writeShares(out, "OWNER", "(no owner)", b.Owners, style)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summaryOf are the groups that a table begins with: those that are asked for, or
+// policy and namespace where there is more than a person reads.
+func summaryOf(report *check.Report, opts Options) []string {
+	s := report.Summary()
+	switch {
+	case len(opts.GroupBy) > 0:
+		return opts.GroupBy
+	case opts.Summary || s.Violations+s.Warnings+s.Errors > manyFindings:
+		return []string{"policy", "namespace"}
+	}
+	return nil
+}
+
 // WriteOverview writes for people what was found in a whole cluster: how much of
 // each severity, in which namespaces, of which owners and policies, then the worst
 // objects with all that was found in them, at most top of them; 0 means all.
 func WriteOverview(w io.Writer, report *check.Report, top int, opts Options) error {
 	out := bufio.NewWriter(w)
-	b := report.Breakdown()
-	for _, table := range []struct {
-		title  string
-		absent string
-		shares []check.Share
-	}{
-		{"SEVERITY", "(none)", b.Severities}, {"NAMESPACE", "(cluster)", b.Namespaces},
-		{"OWNER", "(no owner)", b.Owners}, {"POLICY", "", b.Policies},
-	} {
-		if err := writeShares(out, table.title, table.absent, table.shares, opts.Style); err != nil {
-			return err
-		}
+	if err := writeSummary(out, report, []string{"severity", "namespace", "owner", "policy"}, opts.Style); err != nil {
+		return err
 	}
 	objects := report.WorstFirst()
 	shown := objects

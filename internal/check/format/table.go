@@ -18,10 +18,14 @@ type row struct {
 	place, level, policy, text, fix string
 }
 
-// writeTable writes what was found object by object, and a line that sums up.
+// writeTable writes what was found object by object, and a line that sums up. Where that
+// is more than a person reads, it begins with where it was found.
 func writeTable(w io.Writer, report *check.Report, opts Options) error {
 	out := bufio.NewWriter(w)
-	for start := 0; start < len(report.Results); {
+	if err := writeSummary(out, report, summaryOf(report, opts), opts.Style); err != nil {
+		return err
+	}
+	for start := 0; start < len(report.Results) && !opts.Summary; {
 		end := start + 1
 		for end < len(report.Results) && sameObject(&report.Results[start], &report.Results[end]) {
 			end++
@@ -62,6 +66,9 @@ func writeObject(out io.Writer, results []check.Result, style display.Style) {
 	for i := range results {
 		if diff := results[i].Fix; diff != "" {
 			writeDiff(out, diff, style)
+		}
+		if reason := results[i].NoFix; reason != "" {
+			fmt.Fprintln(out, style.Faint("    no fix is shown of "+results[i].Policy.Name+": "+reason))
 		}
 	}
 	fmt.Fprintln(out)

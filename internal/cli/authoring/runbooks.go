@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 func newRunbooksCommand() *cobra.Command {
@@ -50,7 +51,8 @@ related_resources of the METADATA leads to. Other files in OUT stay as they are.
 						fmt.Errorf("write the page of policy %s: %w", p.Definition.Name, err))
 				}
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%d pages written to %s\n", len(policies), args[1])
+			fmt.Fprintf(cmd.OutOrStdout(), "%d %s written to %s\n", len(policies), prose.Plural(len(policies), "page"),
+				args[1])
 			return nil
 		},
 	}

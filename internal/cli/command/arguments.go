@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // TakesDirectory makes the command take one DIR, and call any other use wrong.
@@ -23,9 +25,11 @@ func TakesArguments(least, most int, one string) cobra.PositionalArgs {
 		case len(args) >= least && len(args) <= most:
 			return nil
 		case most == 0:
-			return WronglyCalled(cmd, fmt.Errorf("%d arguments given: it takes none", len(args)))
+			return WronglyCalled(cmd,
+				fmt.Errorf("%d %s given: it takes none", len(args), prose.Plural(len(args), "argument")))
 		default:
-			return WronglyCalled(cmd, fmt.Errorf("%d arguments given: give one %s", len(args), one))
+			return WronglyCalled(cmd,
+				fmt.Errorf("%d %s given: give one %s", len(args), prose.Plural(len(args), "argument"), one))
 		}
 	}
 }
@@ -56,7 +60,8 @@ func TakesCommand(cmd *cobra.Command) {
 			}
 		}
 		return WronglyCalled(cmd,
-			fmt.Errorf("there is no command %q: give one of %s", args[0], strings.Join(names, ", ")))
+			fmt.Errorf("there is no command %q: give one of %s%s", args[0], strings.Join(names, ", "),
+				prose.DidYouMean(args[0], names)))
 	}
 }
 

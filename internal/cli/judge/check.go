@@ -21,6 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/version"
 )
 
@@ -35,6 +36,8 @@ type checkOptions struct {
 	output    string
 	failOn    string
 	diff      bool
+	summary   bool
+	groupBy   []string
 }
 
 func newCheckCommand() *cobra.Command {
@@ -43,7 +46,7 @@ func newCheckCommand() *cobra.Command {
 		Use:   "check PATH…|-",
 		Short: "Judge manifests by policies, as admission would",
 		Long: `Check judges the objects in files, in directories and on standard input by the
-library of policies in the binary, by those that -p names, or with --cluster by
+library of policies in the binary, by those that -p names, or with --in-force by
 those in force in a cluster. It finds what admission would find: the engine is the
 same, Namespaces among the manifests are known to the policies, and
 Waivers among them waive until they expire.
@@ -54,7 +57,7 @@ when something couldn't be read or judged; what could be is still reported.`,
 		Example: `  evenkeel check deploy/
   kustomize build overlays/prod | evenkeel check -
   helm template shop ./chart | evenkeel check -n shop -p policies -
-  evenkeel check --cluster -o sarif deploy/ > evenkeel.sarif`,
+  evenkeel check --in-force -o sarif deploy/ > evenkeel.sarif`,
 		SilenceUsage: true,
 		RunE:         func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
@@ -65,6 +68,13 @@ when something couldn't be read or judged; what could be is still reported.`,
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "show each fix that is proven to work, as a diff")
+	cmd.Flags().BoolVar(&o.summary, "summary", false,
+		"say how much was found of which policies and in which namespaces, and leave the findings out; without it "+
+			"more "+
+			"than 50 findings begin so")
+	cmd.Flags().StringSliceVar(&o.groupBy, "group-by", nil,
+		"begin with how much was found by each of these: "+strings.Join(format.Groups(), ", "))
+	command.CompletesWith(cmd, "group-by", format.Groups()...)
 	cmd.Flags().StringVar(&o.failOn, "fail-on", "warn",
 		"the mildest admission action whose violations end with code 1: deny, warn, audit or never")
 	return cmd
@@ -75,10 +85,17 @@ func (o *checkOptions) validate() error {
 		return command.Exit(command.ExitUsage,
 			fmt.Errorf("-o %q isn't known: give one of %s", o.output, strings.Join(format.Names(), ", ")))
 	}
-	if _, err := failsOn(o.failOn); err != nil {
-		return err
+	for _, group := range o.groupBy {
+		if !slices.Contains(format.Groups(), group) {
+			return command.Exit(command.ExitUsage, fmt.Errorf("--group-by %q isn't known: give one of %s%s", group,
+				strings.Join(format.Groups(), ", "), prose.DidYouMean(group, format.Groups())))
+		}
 	}
-	return nil
+	if (o.summary || len(o.groupBy) > 0) && o.output != "table" {
+		return command.Exit(command.ExitUsage, errors.New("--summary and --group-by are for -o table: leave them out"))
+	}
+	_, err := failsOn(o.failOn)
+	return err
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
@@ -103,8 +120,8 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	out := terminal.NewScreen(cmd.OutOrStdout())
-	if err := format.Write(out.Out, o.output, report,
-		format.Options{Style: out.Style, Version: version.String()}); err != nil {
+	how := format.Options{Style: out.Style, Version: version.String(), Summary: o.summary, GroupBy: o.groupBy}
+	if err := format.Write(out.Out, o.output, report, how); err != nil {
 		return command.Exit(command.ExitFailure, fmt.Errorf("write the report: %w", err))
 	}
 	return o.verdict(report, unread)
@@ -158,7 +175,7 @@ func unknownNamespaces(report *check.Report) string {
 		r := &report.Results[i]
 		if r.Err != nil && r.Policy.Spec.Match.NamespaceSelector != nil && r.Namespace == nil && r.File != "" {
 			return "; a policy that selects namespaces by label needs to see them: give their manifests too, or " +
-				"--cluster"
+				"--in-force"
 		}
 	}
 	return ""

@@ -4,6 +4,7 @@ package judge
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -87,6 +88,15 @@ spec: {policies: [privileged-containers], match: {}, reason: debugging, expirati
 		"never failing": {[]string{at("bad.yaml"), "--fail-on", "never"}, 0, []string{"1 violation"}},
 		"below the severity": {[]string{at("bad.yaml"), "--severity", "high", "--fail-on", "deny"},
 			command.ExitFailed, nil},
+		"a summary alone": {[]string{at("bad.yaml"), "--summary"}, command.ExitFailed,
+			[]string{"POLICY                  WORST", "NAMESPACE   WORST",
+				"shop        Critical   1            1         1"}},
+		"grouped": {[]string{at("bad.yaml"), "--group-by", "owner"}, command.ExitFailed,
+			[]string{"OWNER", "bad.yaml:9  Critical"}},
+		"a group that isn't there": {[]string{at("bad.yaml"), "--group-by", "namespaces"}, command.ExitUsage,
+			[]string{"severity, policy, namespace, owner; did you mean namespace?"}},
+		"a summary for programs": {[]string{at("bad.yaml"), "--summary", "-o", "json"}, command.ExitUsage,
+			[]string{"are for -o table"}},
 		"no path": {nil, command.ExitUsage, []string{"no PATH given"}},
 		"an unknown format": {[]string{at("bad.yaml"), "-o", "xml"}, command.ExitUsage,
 			[]string{"give one of github, json"}},
@@ -102,7 +112,7 @@ spec: {policies: [privileged-containers], match: {}, reason: debugging, expirati
 			[]string{"doesn't exist"}},
 		"no policy in a directory": {[]string{at("bad.yaml"), "-p", at("mixed")}, command.ExitUsage,
 			[]string{"it holds no policy"}},
-		"two sources at once": {[]string{at("bad.yaml"), "-p", commandline.Library, "--cluster"},
+		"two sources at once": {[]string{at("bad.yaml"), "-p", commandline.Library, "--in-force"},
 			command.ExitUsage, []string{"exclude each other"}},
 		"policies from a directory": {[]string{at("bad.yaml"), "-p", commandline.Library + "/security"},
 			command.ExitFailed, []string{"privileged-containers"}},
@@ -229,5 +239,78 @@ func TestCheckByTheLibraryOfYAMLFindsTheSame(t *testing.T) {
 	if _, message, code := commandline.Invoke(t, newCheckCommand(), "--yaml-reader", "quick",
 		file); code != command.ExitUsage || !strings.Contains(message, "give fast or library") {
 		t.Errorf("a reader that isn't known: code %d, %s", code, message)
+	}
+}
+
+// TestCheckBeginsWithASummaryOfWhatNobodyReads: where, and by what, before the pages of it.
+func TestCheckBeginsWithASummaryOfWhatNobodyReads(t *testing.T) {
+	files := map[string]string{}
+	for i := range 51 {
+		files[fmt.Sprintf("%02d.yaml", i)] = strings.Replace(privilegedPod, "name: debug", fmt.Sprintf("name: d%d", i),
+			1)
+	}
+	dir := commandline.Folder(t, files)
+	out, _, _ := commandline.Invoke(t, newCheckCommand(), "--only", "privileged-containers", dir)
+	if !strings.HasPrefix(out, "POLICY") || !strings.Contains(out, "50.yaml:9") {
+		t.Errorf("51 findings don't begin with a summary:\n%s", out)
+	}
+	out, _, _ = commandline.Invoke(t, newCheckCommand(), "--only", "privileged-containers", "--summary", dir)
+	if strings.Contains(out, ".yaml:9") || !strings.Contains(out, "51 objects, 51 violations") {
+		t.Errorf("a summary alone is\n%s", out)
+	}
+	out, _, _ = commandline.Invoke(t, newCheckCommand(), "--only", "privileged-containers", dir+"/01.yaml")
+	if strings.HasPrefix(out, "POLICY") {
+		t.Errorf("a finding that is read at once begins with a summary:\n%s", out)
+	}
+}
+
+// TestCheckSaysWhyNoFixIsShown: an author looks for the reason first.
+func TestCheckSaysWhyNoFixIsShown(t *testing.T) {
+	const contested = `# METADATA
+# title: t
+# custom:
+#   id: %[1]s
+#   match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
+package %[1]s
+
+import rego.v1
+
+deny contains {"msg": "m", "path": "/metadata"} if %[2]s
+
+remediation contains {"action": "patch", "ops": [{"op": %[3]q, "path": "/metadata/annotations", "value": {"a": "b"}}]} if {
+	input.object.metadata.name == %[4]q
+}
+`
+	const missing = "not input.object.metadata.annotations.a"
+	tests := map[string]struct {
+		reason string
+		files  map[string]string
+		want   string
+	}{
+		"no fix is proposed": {"for this object", map[string]string{
+			"a/a.rego": fmt.Sprintf(contested, "a", missing, "add", "other")},
+			"no fix is shown of a: the policy proposes none for this object"},
+		"a policy that only records contests it": {"check and fix say the same", map[string]string{
+			"a/a.rego": fmt.Sprintf(contested, "a", missing, "add", "debug"),
+			"b/b.rego": fmt.Sprintf(contested, "b", "input.object.metadata.annotations.a", "add", "other")},
+			"the fixed object would violate policy b: m"},
+		"a field is replaced that isn't there": {"RFC 6902, 4.3", map[string]string{
+			"a/a.rego": fmt.Sprintf(contested, "a", missing, "replace", "debug")},
+			"replace /metadata/annotations: nothing is there to be replaced: use add"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := commandline.Folder(t, tc.files)
+			pod := filepath.Join(commandline.Folder(t, map[string]string{"pod.yaml": privilegedPod}), "pod.yaml")
+			out, _, _ := commandline.Invoke(t, newCheckCommand(), "-p", dir, "--diff", pod)
+			if !strings.Contains(out, tc.want) {
+				t.Errorf("%s: check doesn't say %q:\n%s", tc.reason, tc.want, out)
+			}
+			left, _, _ := commandline.Invoke(t, newFixCommand(), "-p", dir, "--dry-run", pod)
+			_, why, _ := strings.Cut(tc.want, "no fix is shown of a: the policy proposes")
+			if why == "" && !strings.Contains(left, tc.want) {
+				t.Errorf("%s: fix doesn't say %q:\n%s", tc.reason, tc.want, left)
+			}
+		})
 	}
 }

@@ -229,7 +229,8 @@ func (o *fixOptions) verdict(report *fix.Report, unread error) error {
 	switch {
 	case len(report.Left) > 0:
 		return command.Exit(command.ExitFailed,
-			fmt.Errorf("%d violations are left for a person: see above", len(report.Left)))
+			fmt.Errorf("left for a person: %d %s, see above", len(report.Left),
+				prose.Plural(len(report.Left), "violation")))
 	case o.dryRun && len(report.Changes) > 0:
 		return command.Exit(command.ExitFailed, errors.New("there is something to fix: see above"))
 	}

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/policies"
 )
 
@@ -28,7 +29,7 @@ type policyChoice struct {
 	only, skip []string
 	severity   string
 	reader     command.YAMLReader
-	// connection is where --cluster reads; the command's own connection flags.
+	// connection is where --in-force reads; the command's own connection flags.
 	connection *connect.Flags
 	// namespaces are those of the cluster by name, once load has asked it.
 	namespaces map[string]map[string]any
@@ -39,7 +40,7 @@ func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML "+
 		"with ClusterRegoPolicy, RegoTemplate, RemediationStrategy, Waiver and ClusterWaiver objects; may be given "+
 		"many times (default: the library in the binary)")
-	f.BoolVar(&c.cluster, "cluster", false, "take the policies and waivers that are in force in the cluster")
+	f.BoolVar(&c.cluster, "in-force", false, "take the policies and waivers that are in force in the cluster")
 	f.StringSliceVar(&c.only, "only", nil, "ask these policies only, by name")
 	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
 	f.StringVar(&c.severity, "severity", "",
@@ -75,7 +76,7 @@ func (c *policyChoice) load(ctx context.Context, further ...v1alpha1.AnyWaiver) 
 func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 	if c.cluster && len(c.paths) > 0 {
 		return nil, command.Exit(command.ExitUsage,
-			errors.New("--cluster and --policy exclude each other: give one of them"))
+			errors.New("--in-force and --policy exclude each other: give one of them"))
 	}
 	set := &policySet{}
 	var err error
@@ -112,7 +113,8 @@ func (c *policyChoice) filter(set *policySet) error {
 	for _, name := range slices.Concat(c.only, c.skip) {
 		if !seen[name] {
 			return command.Exit(command.ExitUsage,
-				fmt.Errorf("there is no policy %q: there are %s", name, strings.Join(sortedNames(set.policies), ", ")))
+				fmt.Errorf("there is no policy %q: there are %s%s", name, strings.Join(sortedNames(set.policies), ", "),
+					prose.DidYouMean(name, sortedNames(set.policies))))
 		}
 	}
 	least, err := command.SeverityRank(c.severity)

@@ -52,8 +52,8 @@ It ends with code 0 when it has printed the roles, with --existing with 1 when s
 permission is missing, with 2 when it was called wrongly, and with 3 when it couldn't do
 its work.`,
 		Example: `  evenkeel rbac -p policies > roles.yaml
-  evenkeel rbac --cluster | kubectl apply -f -
-  evenkeel rbac --cluster --existing`,
+  evenkeel rbac --in-force | kubectl apply -f -
+  evenkeel rbac --in-force --existing`,
 		Args: command.TakesArguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -71,7 +71,7 @@ its work.`,
 func (o *rbacOptions) run(cmd *cobra.Command) error {
 	if o.offline && (o.existing || o.policies.cluster) {
 		return command.Exit(command.ExitUsage,
-			errors.New("--offline asks no cluster, which --existing and --cluster need: leave one of them out"))
+			errors.New("--offline asks no cluster, which --existing and --in-force need: leave one of them out"))
 	}
 	account, err := accountNamed(o.controller)
 	if err != nil {

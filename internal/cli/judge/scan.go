@@ -57,7 +57,7 @@ warns is violated (see --fail-on), with 2 when it was called wrongly, and with 3
 when something couldn't be read or judged; what could be is still reported.`,
 		Example: `  evenkeel scan
   evenkeel scan -n shop -p policies
-  evenkeel scan --cluster -o json > findings.json
+  evenkeel scan --in-force -o json > findings.json
   evenkeel scan --severity High --fail-on deny --top 5`,
 		Args: command.TakesArguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },

@@ -84,6 +84,13 @@ func readDirectory(fsys fs.FS, at string) (dir *directory, holdsDirs bool, err e
 		if !strings.HasSuffix(name, extension) || strings.HasSuffix(name, testSuffix) {
 			continue
 		}
+		info, err := fs.Stat(fsys, path.Join(at, name)) // of a link, what it leads to
+		if err != nil {
+			return nil, false, err
+		}
+		if !info.Mode().IsRegular() {
+			continue // a pipe or a device may never end
+		}
 		text, err := fs.ReadFile(fsys, path.Join(at, name))
 		if err != nil {
 			return nil, false, err

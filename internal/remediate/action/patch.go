@@ -4,6 +4,7 @@ package action
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -78,7 +79,7 @@ func applyOps(doc []byte, ops []policy.PatchOp) ([]byte, error) {
 }
 
 func applySome(doc []byte, ops []policy.PatchOp) ([]byte, error) {
-	raw, err := Encode(ops)
+	raw, err := Encode(strictly(ops))
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +88,41 @@ func applySome(doc []byte, ops []policy.PatchOp) ([]byte, error) {
 		return nil, fmt.Errorf("the fix is no JSON Patch: %w", err)
 	}
 	out, err := patch.Apply(doc)
+	if errors.Is(err, jsonpatch.ErrMissing) && len(ops) == 1 && ops[0].Op == opReplace {
+		return nil, fmt.Errorf(
+			"the fix doesn't apply to the object: replace %s: nothing is there to be replaced: use add",
+			ops[0].Path)
+	}
+	if errors.Is(err, jsonpatch.ErrMissing) && len(ops) > 1 { // one by one, to say which
+		for i := range ops {
+			if doc, err = applySome(doc, ops[i:i+1]); err != nil {
+				return nil, err
+			}
+		}
+		return doc, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the fix doesn't apply to the object: %w", err)
 	}
 	return out, nil
+}
+
+const opReplace = "replace"
+
+// strictly has replace ask for what it replaces, as RFC 6902 does in section 4.3: the
+// library takes it for add where nothing is there. Removing and adding is the same by
+// the RFC's own words.
+func strictly(ops []policy.PatchOp) []policy.PatchOp {
+	var out []policy.PatchOp
+	for _, op := range ops {
+		if op.Op != opReplace || op.Path == "" {
+			out = append(out, op)
+			continue
+		}
+		out = append(out, policy.PatchOp{Op: "remove", Path: op.Path},
+			policy.PatchOp{Op: "add", Path: op.Path, Value: op.Value, HasValue: op.HasValue})
+	}
+	return out
 }
 
 // Encode writes operations as a JSON Patch document.
@@ -114,4 +146,4 @@ func Encode(ops []policy.PatchOp) ([]byte, error) {
 }
 
 // NeedsValue says whether an operation carries a value (RFC 6902, section 4).
-func NeedsValue(op string) bool { return op == "add" || op == "replace" || op == "test" }
+func NeedsValue(op string) bool { return op == "add" || op == opReplace || op == "test" }
