@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -79,7 +78,6 @@ func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			a, rec := b.attempt(fixOnly())
-			a.Snapshot = catalog.New(catalog.Options{}).Snapshot()
 			tc.meanwhile(b)
 			got := b.pass.send(t.Context(), a, rec)
 			if got.State != tc.want || got.Reason != tc.why {

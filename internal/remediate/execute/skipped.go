@@ -3,6 +3,7 @@
 package execute
 
 import (
+	"cmp"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -19,9 +20,8 @@ func (p *Pass) ToSkip(now time.Time) (batch []int, wait time.Duration) {
 		switch {
 		case p.Records.Target(i).SkipReason == "" || view.State != v1alpha1.TargetPending:
 		case view.NextAttemptAt.After(now):
-			if left := rollout.Until(now, view.NextAttemptAt); wait == 0 || left < wait {
-				wait = left
-			}
+			left := rollout.Until(now, view.NextAttemptAt)
+			wait = min(cmp.Or(wait, left), left)
 		case len(batch) < notifyBatch:
 			batch = append(batch, i)
 		}

@@ -6,20 +6,16 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
@@ -31,59 +27,55 @@ type bench struct {
 	api    client.Client
 	pass   *Pass
 	target v1alpha1.ObjectReference
+	// saved are the target's records as they were persisted, each time; saveErr is what
+	// persisting answers.
+	saved   []v1alpha1.TargetRecord
+	saveErr error
 }
 
 // newBench holds a ConfigMap "web" with data.state "bad", whose fix creates a
 // ConfigMap "note" and sets the state to "good".
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
-	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"},
-		Data: map[string]string{"state": "bad"}}
-	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-	api := fake.NewClientBuilder().WithObjects(append(objects, web, shop)...).
-		WithInterceptorFuncs(interceptor.Funcs{Patch: fixtest.Patch}).Build()
-	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
-	clock := clocktesting.NewFakePassiveClock(fixtest.Now)
+	api := fixtest.NewServer(objects...)
 	p := &Pass{Remediation: &v1alpha1.Remediation{}, Records: &record.Records{},
-		Targets: &fix.Targets{Reader: api, Writer: api, Mapper: mapper, Clock: clock,
-			Owners: fix.OwnerMemo{Reader: api}}}
+		Targets: &fix.Targets{Reader: api, Writer: api, Mapper: fixtest.Mapper(),
+			Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Owners: fix.OwnerMemo{Reader: api}}}
 	p.Remediation.Name = "plan-1"
+	p.Remediation.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "state", Revision: fixtest.Revision}
 	p.Remediation.Spec.Plan.Strategy.SetDefaults()
-	return &bench{t: t, api: api, pass: p,
-		target: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web",
-			UID: "u1"}}
+	p.Remediation.Spec.Plan.Strategy.AllowedActions = v1alpha1.ActionTypes()
+	p.Records.Add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{{Object: fixtest.Web()}}})
+	b := &bench{t: t, api: api, pass: p, target: fixtest.Web()}
+	p.Save = func(context.Context) error {
+		b.saved = append(b.saved, *p.Records.Record(0).DeepCopy())
+		return b.saveErr
+	}
+	b.proposes(fixing()...)
+	return b
+}
+
+// proposes has the policy propose some actions for an object whose state is bad.
+func (b *bench) proposes(actions ...policy.Action) {
+	b.pass.Snapshot = fixtest.Verdicts{"state": fixtest.BadState(actions...)}
 }
 
 func fixing() []policy.Action {
 	return []policy.Action{
 		{Type: policy.ActionCreate, Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"name": "note"}, "data": map[string]any{"a": "b"}}},
-		{Type: policy.ActionPatch,
-			Ops: []policy.PatchOp{{Op: "replace", Path: "/data/state", Value: "good", HasValue: true}}},
+		fixtest.SetState("good"),
 	}
 }
 
 // attempt is the target's attempt with its writes recorded.
 func (b *bench) attempt(actions []policy.Action) (*fix.Attempt, v1alpha1.TargetRecord) {
 	b.t.Helper()
-	ctx := b.t.Context()
-	obj, err := b.pass.Targets.Read(ctx, b.target)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	a := &fix.Attempt{Targets: b.pass.Targets, Plan: b.pass.Remediation.Spec.Plan, Remediation: b.pass.Remediation.Name,
-		Target: v1alpha1.Target{Object: b.target}, Object: obj,
-		Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
-	if a.Steps, a.Patched, err = action.Plan(obj.Object, actions, fixtest.Now); err != nil {
-		b.t.Fatal(err)
-	}
-	if rec := fix.DryRunOnServer(ctx, a); rec != nil {
-		b.t.Fatalf("the dry run is refused: %s: %s", rec.Reason, rec.Message)
-	}
-	rec, err := a.Intent()
-	if err != nil {
-		b.t.Fatal(err)
+	b.proposes(actions...)
+	a := b.pass.Attempt(0)
+	rec := a.Prepare(b.t.Context())
+	if rec.State != v1alpha1.TargetIntent {
+		b.t.Fatalf("it can't be written: %s: %s", rec.Reason, rec.Message)
 	}
 	return a, rec
 }
@@ -105,12 +97,24 @@ func (b *bench) state() (state string, noted bool) {
 	return web.Data["state"], noted
 }
 
-func (b *bench) set(name, key, value string) {
+// object is the ConfigMap of a name.
+func (b *bench) object(name string) *corev1.ConfigMap {
 	b.t.Helper()
 	c := &corev1.ConfigMap{}
 	if err := b.api.Get(b.t.Context(), client.ObjectKey{Namespace: "shop", Name: name}, c); err != nil {
 		b.t.Fatal(err)
 	}
+	return c
+}
+
+func micro(at time.Time) *metav1.MicroTime {
+	m := metav1.NewMicroTime(at)
+	return &m
+}
+
+func (b *bench) set(name, key, value string) {
+	b.t.Helper()
+	c := b.object(name)
 	c.Data[key] = value
 	if err := b.api.Update(b.t.Context(), c); err != nil {
 		b.t.Fatal(err)

@@ -34,7 +34,7 @@ func protocol() []Check {
 		RespectFields,      // fields that the administrator lets fixes set
 		PassEveryPolicy,    // breaks no other policy
 		RequirePermissions, // those that only the fix itself tells
-		DryRunOnServer,     // the API server and every webhook agree, and change nothing else
+		dryRunOnServer,     // the API server and every webhook agree, and change nothing else
 		StaysInReach,       // nor do they set what the fix may not
 		KeepSecrets,        // the record holds no value of a Secret
 		RecordWithinLimit,  // the record fits
@@ -210,8 +210,8 @@ func (a *Attempt) newViolations(ctx context.Context, before map[string]policy.De
 	return nil
 }
 
-// DryRunOnServer tries every write of the fix, each on the object as it was read.
-func DryRunOnServer(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
+// dryRunOnServer tries every write of the fix, each on the object as it was read.
+func dryRunOnServer(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	a.Writes = nil
 	for _, s := range a.Steps {
 		w := &Write{Step: s, Base: a.Object}

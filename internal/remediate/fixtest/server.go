@@ -7,11 +7,50 @@ import (
 	"encoding/json"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
+
+// NewServer is an API server with some objects, the ConfigMap shop/web whose data.state is
+// "bad", and the Namespace shop. It lets its client do everything.
+func NewServer(objects ...client.Object) client.WithWatch {
+	web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"},
+		Data: map[string]string{"state": "bad"}}
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	return fake.NewClientBuilder().WithObjects(append(objects, web, shop)...).
+		WithInterceptorFuncs(interceptor.Funcs{Patch: Patch, Create: create}).Build()
+}
+
+// Web refers to the ConfigMap of NewServer.
+func Web() v1alpha1.ObjectReference {
+	return v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web", UID: "u1"}
+}
+
+// Mapper knows the kinds ConfigMap and Namespace.
+func Mapper() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
+	return mapper
+}
+
+// create answers who asks what it may do: everything.
+func create(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+	if review, asks := obj.(*authorizationv1.SelfSubjectAccessReview); asks {
+		review.Status.Allowed = true
+		return nil
+	}
+	return c.Create(ctx, obj, opts...)
+}
 
 // Patch answers a dry run with the patched object, and a test that
 // fails with the API server's words; the simulated server does neither.

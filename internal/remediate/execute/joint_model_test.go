@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package execute
 
 import (
 	"context"
@@ -23,7 +23,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
-	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
@@ -39,6 +38,9 @@ type act struct {
 	Then time.Duration // what passes until the next
 }
 
+// What others make of a key: a neighbour's value, and what a webhook bends a write to.
+const theirs, bent = "theirs", "bent"
+
 func acts() *rapid.Generator[[]act] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) act {
 		return act{Do: rapid.SampledFrom([]string{"write", "write", "resolve", "verify", "verify", "undo"}).Draw(
@@ -47,7 +49,7 @@ func acts() *rapid.Generator[[]act] {
 			Met: rapid.SampledFrom(
 				[]string{"", "", "", "denied", "out", "lost", "grows", "grows", "bends", "grows lost",
 					"bends lost"}).Draw(t, "met"),
-			Then: durations(0, 1, 180).Draw(t, "then")}
+			Then: time.Duration(rapid.SampledFrom([]int{0, 1, 180}).Draw(t, "then")) * time.Second}
 	}), 1, 14)
 }
 
@@ -104,7 +106,7 @@ func newJointPlay(t *testing.T, known *catalog.Snapshot, policies []*v1alpha1.Cl
 	for i, p := range c.passes {
 		p.Targets.Reader, p.Targets.Writer, p.Targets.Clock = c.api, c.api, j.clock
 		c.saved[i] = *p.Records.Record(0).DeepCopy()
-		p.Partners = func(context.Context, map[string]bool) []*execute.Partner { return j.ready(i) }
+		p.Partners = func(context.Context, map[string]bool) []*Partner { return j.ready(i) }
 	}
 	return j
 }
@@ -116,11 +118,11 @@ func (j *jointPlay) fault(format string, args ...any) {
 }
 
 // ready are the other plans that would write the object now.
-func (j *jointPlay) ready(lead int) []*execute.Partner {
-	var out []*execute.Partner
+func (j *jointPlay) ready(lead int) []*Partner {
+	var out []*Partner
 	for i, p := range j.passes {
 		if i != lead && j.pending(i) {
-			out = append(out, &execute.Partner{Pass: p, Ready: map[string]int{"u1": 0}, Room: 1, Leave: func() {}})
+			out = append(out, &Partner{Pass: p, Ready: map[string]int{"u1": 0}, Room: 1, Leave: func() {}})
 		}
 	}
 	return out
@@ -220,11 +222,11 @@ func (j *jointPlay) mutate(ctx context.Context, api client.WithWatch, obj client
 	changed := changedKeys(before, web.Data)
 	switch {
 	case met == "bends" && j.now.Do == "undo":
-		web.Data[changed[len(changed)-1]] = valueTheirs
+		web.Data[changed[len(changed)-1]] = theirs
 		delete(j.owner, changed[len(changed)-1])
 	case met == "bends":
 		key := changed[len(changed)-1]
-		web.Data[key] = valueBent
+		web.Data[key] = bent
 		j.bentBack(key)
 	case j.now.Do == "write":
 		j.grow(web.Data, "extra")
@@ -247,7 +249,7 @@ type vainWrite struct {
 // written, for whoever reads the object.
 func (j *jointPlay) bentBack(key string) {
 	own, is := j.owner[key]
-	if !is || own.before != valueBent {
+	if !is || own.before != bent {
 		return
 	}
 	j.vain[vainWrite{own.plan, key}] = true
@@ -261,7 +263,7 @@ func (j *jointPlay) bentBack(key string) {
 
 func (j *jointPlay) grow(data map[string]string, key string) {
 	if _, there := data[key]; !there {
-		data[key], j.grown[key] = valueTheirs, j.now.Plan
+		data[key], j.grown[key] = theirs, j.now.Plan
 	}
 }
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package remediate
+package execute
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +23,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
@@ -56,7 +53,7 @@ remediation contains {"action": "patch", "ops": [{"op": "replace", "path": "/dat
 type company struct {
 	*testing.T
 	api    client.Client
-	passes []*execute.Pass
+	passes []*Pass
 	// saved are the records as each plan has persisted them.
 	saved []v1alpha1.TargetRecord
 	// patches are the writes that the server was sent, dry runs left out; refuse says
@@ -96,7 +93,7 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	for i, pol := range policies {
-		p := &execute.Pass{Remediation: &v1alpha1.Remediation{}, Snapshot: known, Records: &record.Records{},
+		p := &Pass{Remediation: &v1alpha1.Remediation{}, Snapshot: known, Records: &record.Records{},
 			Targets: &fix.Targets{Reader: c.api, Writer: c.api, Mapper: mapper,
 				Clock: clocktesting.NewFakePassiveClock(fixtest.Now)}}
 		p.Remediation.Name, p.Remediation.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
@@ -119,10 +116,10 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 		}
 		c.passes = append(c.passes, p)
 	}
-	c.passes[0].Partners = func(context.Context, map[string]bool) []*execute.Partner {
-		var others []*execute.Partner
+	c.passes[0].Partners = func(context.Context, map[string]bool) []*Partner {
+		var others []*Partner
 		for _, p := range c.passes[1:] {
-			others = append(others, &execute.Partner{Pass: p, Ready: map[string]int{"u1": 0}, Room: 1,
+			others = append(others, &Partner{Pass: p, Ready: map[string]int{"u1": 0}, Room: 1,
 				Leave: func() {}})
 		}
 		return others
@@ -310,7 +307,7 @@ func TestAJointWriteThatIsRefused(t *testing.T) {
 // the others write without it.
 func TestAPartThatIsWithdrawn(t *testing.T) {
 	c := newCompany(t, wants("one", "a", "good"), wants("two", "b", "good"))
-	c.passes[1].Gate = &execute.LastGate{Ask: func(context.Context) (rollout.Gate, error) {
+	c.passes[1].Gate = &LastGate{Ask: func(context.Context) (rollout.Gate, error) {
 		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "a person has paused the rollout"},
 			nil
 	}}
@@ -325,32 +322,6 @@ func TestAPartThatIsWithdrawn(t *testing.T) {
 	}
 	if c.saved[0].Attempts != 0 {
 		t.Error("waiting is no try")
-	}
-}
-
-func TestTurns(t *testing.T) {
-	var all turns
-	first, err := all.take(t.Context(), "plan-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := all.take(ended, "plan-1"); !errors.Is(err, context.Canceled) {
-		t.Errorf("a turn that is taken is given once more: %v", err)
-	}
-	other, err := all.take(ended, "plan-2")
-	if err == nil {
-		other()
-	}
-	first()
-	again, err := all.take(t.Context(), "plan-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	again()
-	if left := slices.Collect(maps.Keys(all.plans)); len(left) > 0 {
-		t.Errorf("turns of %v are kept for ever", left)
 	}
 }
 
