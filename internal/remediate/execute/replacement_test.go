@@ -3,6 +3,8 @@
 package execute
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,9 +13,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
@@ -139,4 +143,32 @@ func TestAControllerThatTellsNoNumberIsAwaitedForAWhile(t *testing.T) {
 	if c := b.pass.checkReplacements(t.Context(), w, job, false); c != nil {
 		t.Errorf("after half the deadline: %+v", c)
 	}
+}
+
+// The Pods of a controller are all judged, however many pages their list has.
+func TestEveryPageOfPodsIsJudged(t *testing.T) {
+	b := newBench(t)
+	var asked []string
+	b.pass.Targets.Reader = interceptor.NewClient(b.api.(client.WithWatch), interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, out client.ObjectList, opts ...client.ListOption) error {
+			options := (&client.ListOptions{}).ApplyOptions(opts)
+			list := out.(*unstructured.UnstructuredList)
+			asked = append(asked, options.Continue)
+			page := len(asked)
+			pod := madeBy(fmt.Sprintf("web-%d", page), fmt.Sprintf("p%d", page), fixtest.Now, nil)
+			raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
+			list.Items = append(list.Items, unstructured.Unstructured{Object: raw})
+			if page < 3 {
+				list.SetContinue(fmt.Sprintf("page %d", page+1))
+			}
+			return err
+		}})
+	rs := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "shop", "uid": "rs1"}}}
+	for range 2 { // the second time it is remembered
+		pods, err := b.pass.podsOf.list(t.Context(), b.pass.Targets.Reader, rs)
+		if err != nil || len(pods) != 3 {
+			t.Errorf("%d Pods, %v", len(pods), err)
+		}
+	}
+	equal(t, []string{"", "page 2", "page 3"}, asked)
 }

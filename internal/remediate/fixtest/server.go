@@ -5,6 +5,8 @@ package fixtest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"sync/atomic"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -20,6 +22,9 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
+// maxLists is more than any test lists.
+const maxLists = 20
+
 // NewServer is an API server with some objects, the ConfigMap shop/web whose data.state is
 // "bad", and the Namespace shop. It lets its client do everything.
 func NewServer(objects ...client.Object) client.WithWatch {
@@ -27,7 +32,18 @@ func NewServer(objects ...client.Object) client.WithWatch {
 		Data: map[string]string{"state": "bad"}}
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	return fake.NewClientBuilder().WithObjects(append(objects, web, shop)...).
-		WithInterceptorFuncs(interceptor.Funcs{Patch: Patch, Create: create}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{Patch: Patch, Create: create, List: list()}).Build()
+}
+
+// list bounds how often anything is listed: whoever asks for pages without end is told.
+func list() func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+	var lists atomic.Int32
+	return func(ctx context.Context, c client.WithWatch, out client.ObjectList, opts ...client.ListOption) error {
+		if lists.Add(1) > maxLists {
+			return fmt.Errorf("this is list number %d", maxLists+1)
+		}
+		return c.List(ctx, out, opts...)
+	}
 }
 
 // Web refers to the ConfigMap of NewServer.
