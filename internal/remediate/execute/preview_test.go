@@ -90,7 +90,7 @@ func TestAPreviewStopsBeforeTheIntent(t *testing.T) {
 func TestAWriteIsSentOnlyWhenItsUndoingCanBeRecorded(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-			// less is by how much the room is less than what the whole record takes, and may come to take.
+		// less is by how much the room is less than what the whole record takes, and may come to take.
 		less   int
 		want   v1alpha1.TargetState
 		why    string
