@@ -30,7 +30,8 @@ func TestAWriteIsKnownThoughItsValuesWereChanged(t *testing.T) {
 			[]metav1.ManagedFieldsEntry{kubectl}, []metav1.ManagedFieldsEntry{left, ours(9)}, true},
 		"a person has set it": {
 			[]metav1.ManagedFieldsEntry{kubectl},
-			[]metav1.ManagedFieldsEntry{fixtest.Owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 9)}, false},
+			[]metav1.ManagedFieldsEntry{fixtest.Owner("kubectl", "", `{"f:data": {"f:a": {}, "f:state": {}}}`, 9)},
+			false},
 		"a person has set another field since": {
 			[]metav1.ManagedFieldsEntry{kubectl},
 			[]metav1.ManagedFieldsEntry{left, ours(9), fixtest.Owner("ann", "", `{"f:data": {"f:x": {}}}`, 10)}, false},

@@ -202,7 +202,8 @@ func TestAnOutcomeThatCantBeFoundOut(t *testing.T) {
 // What is left alone is recorded without a write, some at a time, and waits as it must.
 func TestTargetsThatAreRecordedWithoutAWrite(t *testing.T) {
 	at := fixtest.Now
-	target := func(skip string, state v1alpha1.TargetState, next time.Duration) (v1alpha1.Target, v1alpha1.TargetRecord) {
+	target := func(skip string, state v1alpha1.TargetState, next time.Duration) (
+		v1alpha1.Target, v1alpha1.TargetRecord) {
 		rec := v1alpha1.TargetRecord{State: state}
 		if next > 0 {
 			rec.NextAttemptAt = micro(at.Add(next))

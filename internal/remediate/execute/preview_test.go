@@ -189,14 +189,16 @@ func TestTheSecondPatchOfAFixGoesOnTheFirst(t *testing.T) {
 	b := newBench(t)
 	a, rec := b.attempt(fixOnly())
 	second := *a.Writes[0]
-	second.Ops = []policy.PatchOp{{Op: "add", Path: "/metadata/labels", Value: map[string]any{"a": "b"}, HasValue: true}}
+	second.Ops = []policy.PatchOp{
+		{Op: "add", Path: "/metadata/labels", Value: map[string]any{"a": "b"}, HasValue: true}}
 	second.Keys, second.Fields = nil, nil
 	a.Writes = append(a.Writes, &second)
 	if got := b.pass.send(t.Context(), a, rec); got.State != v1alpha1.TargetApplied {
 		t.Fatalf("got %s (%s): %s", got.State, got.Reason, got.Message)
 	}
 	web := &corev1.ConfigMap{}
-	if err := b.api.Get(t.Context(), b.web(), web); err != nil || web.Labels["a"] != "b" || web.Data["state"] != "good" {
+	if err := b.api.Get(t.Context(), b.web(), web); err != nil || web.Labels["a"] != "b" ||
+		web.Data["state"] != "good" {
 		t.Errorf("it holds %v with the labels %v: %v", web.Data, web.Labels, err)
 	}
 }

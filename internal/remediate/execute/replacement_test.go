@@ -163,7 +163,8 @@ func TestEveryPageOfPodsIsJudged(t *testing.T) {
 			}
 			return err
 		}})
-	rs := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "shop", "uid": "rs1"}}}
+	rs := &unstructured.Unstructured{
+		Object: map[string]any{"metadata": map[string]any{"namespace": "shop", "uid": "rs1"}}}
 	for range 2 { // the second time it is remembered
 		pods, err := b.pass.podsOf.list(t.Context(), b.pass.Targets.Reader, rs)
 		if err != nil || len(pods) != 3 {

@@ -92,8 +92,10 @@ func TestAWrittenTargetIsVerified(t *testing.T) {
 			change: func(rec *v1alpha1.TargetRecord) { rec.Write = nil }, want: rollout.CheckGone,
 			why: v1alpha1.ReasonVanished},
 		"its write changed more than the fix says": {reason: "it is a failure, however well it seems",
-			change: func(rec *v1alpha1.TargetRecord) { rec.Reason, rec.Message = v1alpha1.ReasonFixChangesMore, "more" },
-			want:   rollout.CheckFailed, why: v1alpha1.ReasonFixChangesMore, says: "more"},
+			change: func(rec *v1alpha1.TargetRecord) {
+				rec.Reason, rec.Message = v1alpha1.ReasonFixChangesMore, "more"
+			},
+			want: rollout.CheckFailed, why: v1alpha1.ReasonFixChangesMore, says: "more"},
 		"the fix was set back": {reason: "somebody keeps it", meanwhile: setBack, want: rollout.CheckSetBack,
 			why: v1alpha1.ReasonFighting, says: "set the fixed fields back"},
 		"the fix was set back, the policy has changed": {reason: "it says nothing of this plan", meanwhile: setBack,
@@ -113,7 +115,9 @@ func TestAWrittenTargetIsVerified(t *testing.T) {
 		"its namespace can't be read": {reason: "no answer is no pass", meanwhile: unreadable("shop"),
 			want: rollout.CheckWaiting, why: v1alpha1.ReasonUnobserved, says: "the namespace couldn't be read"},
 		"the policy doesn't concern it any more": {reason: "health counts",
-			meanwhile: func(b *bench) { b.pass.Snapshot = fixtest.Verdicts{} }, want: rollout.CheckPassed, says: "clean"},
+			meanwhile: func(b *bench) {
+				b.pass.Snapshot = fixtest.Verdicts{}
+			}, want: rollout.CheckPassed, says: "clean"},
 		"what the fix made is there": {reason: "that is well", actions: fixing(), want: rollout.CheckPassed,
 			says: "clean"},
 		"what the fix made is gone": {reason: "the fix needs it", actions: fixing(),

@@ -11,9 +11,12 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -32,7 +35,8 @@ func NewServer(objects ...client.Object) client.WithWatch {
 		Data: map[string]string{"state": "bad"}}
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	return fake.NewClientBuilder().WithObjects(append(objects, web, shop)...).
-		WithInterceptorFuncs(interceptor.Funcs{Patch: Patch, Create: create, List: list()}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{Patch: Patch, Create: create, List: list(),
+			SubResourceCreate: evict}).Build()
 }
 
 // list bounds how often anything is listed: whoever asks for pages without end is told.
@@ -59,11 +63,31 @@ func Mapper() meta.RESTMapper {
 	return mapper
 }
 
-// create answers who asks what it may do: everything.
+// evict answers an eviction, which the simulated server reads in its own type only.
+func evict(ctx context.Context, c client.Client, subresource string, pod, asked client.Object,
+	opts ...client.SubResourceCreateOption) error {
+	if len((&client.SubResourceCreateOptions{}).ApplyOptions(opts).DryRun) > 0 {
+		return nil
+	}
+	eviction := &policyv1.Eviction{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(asked.(*unstructured.Unstructured).Object,
+		eviction); err != nil {
+		return err
+	}
+	return c.SubResource(subresource).Create(ctx, pod, eviction, opts...)
+}
+
+// create answers who asks what it may do: everything. A dry run finds what is there, as the
+// real server's does.
 func create(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 	if review, asks := obj.(*authorizationv1.SelfSubjectAccessReview); asks {
 		review.Status.Allowed = true
 		return nil
+	}
+	if len((&client.CreateOptions{}).ApplyOptions(opts).DryRun) > 0 {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj.DeepCopyObject().(client.Object)); err == nil {
+			return apierrors.NewAlreadyExists(schema.GroupResource{}, obj.GetName())
+		}
 	}
 	return c.Create(ctx, obj, opts...)
 }

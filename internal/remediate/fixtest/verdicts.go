@@ -32,7 +32,8 @@ func (v Verdicts) Definition(name string) *v1alpha1.ClusterRegoPolicy {
 		p.Spec.Admission.Action = v1alpha1.AdmissionAudit
 	}
 	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{
-		{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}, {APIGroups: []string{"apps"}, Kinds: []string{"ReplicaSet"}}}
+		{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}},
+		{APIGroups: []string{"apps"}, Kinds: []string{"ReplicaSet"}}}
 	return p
 }
 
