@@ -282,3 +282,13 @@ func TestAnObjectiveIsAskedForSomeTime(t *testing.T) {
 		t.Errorf("got %+v, asked with an end: %t; want an answer within a time", gate, analyzer.ends)
 	}
 }
+
+// What is stored of an open breaker names the command that resets it, ready to be copied.
+func TestWhatIsStoredNamesTheBreaker(t *testing.T) {
+	c := breakertest.New(t)
+	c.Opened("k")
+	if got := c.Read("policy-tags").Status.Message; !strings.Contains(
+		got, "evenkeel breaker reset policy-tags --reason") {
+		t.Errorf("got %s", got)
+	}
+}

@@ -259,3 +259,48 @@ func TestDrawAsksNoAnswerOfAPlanThatHasEnded(t *testing.T) {
 		t.Errorf("an answer is asked for that would be refused:\n%s", drawn)
 	}
 }
+
+// A plan that has ended is held by nothing: what stands there for it to go on would be read
+// as an order.
+func TestDrawOfAPlanThatHasEnded(t *testing.T) {
+	window := []v1alpha1.MaintenanceWindow{{Schedule: "0 2 * * 0", Duration: metav1.Duration{Duration: time.Hour}}}
+	for phase, want := range map[v1alpha1.RemediationPhase]string{
+		v1alpha1.PhaseAborted: " 25 %", v1alpha1.PhaseRolledBack: " 25 %", v1alpha1.PhaseRollbackIncomplete: " 25 %",
+		v1alpha1.PhaseSuperseded: " 25 %", v1alpha1.PhaseSucceeded: "100 %", v1alpha1.PhasePreviewed: "100 %",
+	} {
+		t.Run(string(phase), func(t *testing.T) {
+			r := fleet(1, 3)
+			r.Remediation.Spec.DesiredState, r.Remediation.Status.Phase = v1alpha1.StatePaused, phase
+			r.Remediation.Spec.Plan.Strategy.Windows = window
+			records(r, append(many(1, v1alpha1.TargetRecord{State: v1alpha1.TargetDone}),
+				many(3, v1alpha1.TargetRecord{
+					State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonNotAttempted})...)...)
+			drawn := strings.Join(r.Draw(display.Style{}), "\n")
+			for _, not := range []string{"resume", "window", "Gates", "Closed", "Decisions", "Before the next plan"} {
+				if strings.Contains(drawn, not) {
+					t.Errorf("%q is drawn of a plan that has ended:\n%s", not, drawn)
+				}
+			}
+			if !strings.Contains(drawn, want) {
+				t.Errorf("no progress of %s:\n%s", want, drawn)
+			}
+			r.Breakers[1].Status.State = v1alpha1.BreakerOpen
+			if drawn := strings.Join(r.Draw(display.Style{}), "\n"); !strings.Contains(drawn,
+				"Before the next plan\n  ✗ breaker    policy-no-privilege is Open") {
+				t.Errorf("the breaker that keeps the next plan isn't drawn:\n%s", drawn)
+			}
+		})
+	}
+}
+
+func TestDrawLosesNothingInANarrowTerminal(t *testing.T) {
+	words := func(lines []string) string { return strings.Join(strings.Fields(strings.Join(lines, " ")), "") }
+	for _, r := range []display.Rollout{applying(), rolledBack(), awaiting()} {
+		whole := words(r.Draw(display.Style{}))
+		for _, width := range []int{20, 40, 80, 120} {
+			if got := words(r.Draw(display.Style{Width: width})); got != whole {
+				t.Errorf("at %d characters:\n%s\nwant\n%s", width, got, whole)
+			}
+		}
+	}
+}

@@ -11,12 +11,21 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 )
 
-// gates draws all that can keep the next write from beginning.
+// gates draws all that can keep the next write from beginning. Of a plan that has ended it
+// draws what was decided, and what keeps the policy's next plan: nothing holds this one.
 func (r Rollout) gates(d *drawing) {
-	d.section("Gates")
 	gate := func(t tone, name, format string, args ...any) {
 		d.add(t, "  %s %-10s %s", mark(t), name, fmt.Sprintf(format, args...))
 	}
+	if r.phase().Final() {
+		d.part("Decisions", func() {
+			r.approvalGate(gate)
+			r.analysisGate(gate)
+		})
+		d.part("Before the next plan", func() { r.breakerGates(gate, isOpen) })
+		return
+	}
+	d.section("Gates")
 	r.approvalGate(gate)
 	if r.Remediation.Spec.DesiredState == v1alpha1.StatePaused {
 		gate(busy, "pause", "paused by %s; resume: evenkeel rollout resume %s", r.Remediation.Spec.AskedBy(),
@@ -24,11 +33,17 @@ func (r Rollout) gates(d *drawing) {
 	}
 	r.windowGate(gate)
 	r.analysisGate(gate)
-	for i := range r.Breakers {
-		r.breakerGate(gate, &r.Breakers[i])
-	}
+	r.breakerGates(gate, func(*v1alpha1.RemediationBreaker) bool { return true })
 	if len(r.Breakers) == 0 {
 		gate(bad, "breaker", "no circuit breaker could be read, which counts as open")
+	}
+}
+
+func (r Rollout) breakerGates(gate drawGate, which func(*v1alpha1.RemediationBreaker) bool) {
+	for i := range r.Breakers {
+		if which(&r.Breakers[i]) {
+			r.breakerGate(gate, &r.Breakers[i])
+		}
 	}
 }
 
@@ -79,23 +94,16 @@ func (r Rollout) analysisGate(gate drawGate) {
 }
 
 func (r Rollout) breakerGate(gate drawGate, cb *v1alpha1.RemediationBreaker) {
-	namespace := r.keptBackBy(cb)
+	namespace, holds := r.keptBackBy(cb), BreakerHolds(cb)
 	switch {
-	case namespace != "" && cb.Spec.ForcedOpen():
-		gate(busy, "breaker",
-			"namespace %s alone is kept back: %s is held open by a person; release: evenkeel breaker close %s",
-			namespace, cb.Name, cb.Name)
 	case namespace != "":
-		gate(busy, "breaker", "namespace %s alone is kept back: %s is %s (%s): %s", namespace, cb.Name, cb.Status.State,
-			cb.Status.Reason, cb.Status.Message)
-	case cb.Spec.ForcedOpen():
-		gate(bad, "breaker", "%s is held open by a person; release: evenkeel breaker close %s", cb.Name, cb.Name)
-	case cb.Status.State == v1alpha1.BreakerOpen:
-		gate(bad, "breaker", "%s is Open (%s): %s", cb.Name, cb.Status.Reason, cb.Status.Message)
-	case cb.Status.State == v1alpha1.BreakerHalfOpen:
-		gate(busy, "breaker", "%s is HalfOpen: %s", cb.Name, cb.Status.Message)
-	default:
+		gate(busy, "breaker", "namespace %s alone is kept back: %s", namespace, holds)
+	case holds == "":
 		gate(good, "breaker", "%s is Closed, %d of %d outcomes failed", cb.Name, cb.Status.Failures, cb.Status.Outcomes)
+	case !cb.Spec.ForcedOpen() && cb.Status.State == v1alpha1.BreakerHalfOpen:
+		gate(busy, "breaker", "%s", holds)
+	default:
+		gate(bad, "breaker", "%s", holds)
 	}
 }
 
@@ -108,7 +116,7 @@ func (r Rollout) keptBackBy(cb *v1alpha1.RemediationBreaker) string {
 			return "" // a person holds it open for all
 		}
 	}
-	if !cb.Spec.ForcedOpen() && cb.Status.State != v1alpha1.BreakerOpen && cb.Status.State != v1alpha1.BreakerHalfOpen {
+	if !isOpen(cb) {
 		return ""
 	}
 	elsewhere := slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
@@ -118,4 +126,20 @@ func (r Rollout) keptBackBy(cb *v1alpha1.RemediationBreaker) string {
 		return ""
 	}
 	return only
+}
+
+// isOpen says whether a breaker keeps writes back, by itself or by a person's word.
+func isOpen(cb *v1alpha1.RemediationBreaker) bool { return BreakerHolds(cb) != "" }
+
+// BreakerHolds says what a breaker that keeps writes back waits for; empty for one that is closed.
+func BreakerHolds(cb *v1alpha1.RemediationBreaker) string {
+	switch {
+	case cb.Spec.ForcedOpen():
+		return fmt.Sprintf("%s is held open by a person; release: evenkeel breaker close %s", cb.Name, cb.Name)
+	case cb.Status.State == v1alpha1.BreakerOpen:
+		return fmt.Sprintf("%s is Open (%s): %s", cb.Name, cb.Status.Reason, cb.Status.Message)
+	case cb.Status.State == v1alpha1.BreakerHalfOpen:
+		return fmt.Sprintf("%s is HalfOpen: %s", cb.Name, cb.Status.Message)
+	}
+	return ""
 }

@@ -44,15 +44,27 @@ type drawing struct {
 	lines []string
 }
 
-// add adds a line of one tone.
+// add adds a line of one tone, wrapped where it is longer than the terminal is wide.
 func (d *drawing) add(t tone, format string, args ...any) {
-	d.lines = append(d.lines, d.style.paint(t, d.style.fit(policy.OneLine(fmt.Sprintf(format, args...)))))
+	for _, row := range d.style.rows(policy.OneLine(fmt.Sprintf(format, args...))) {
+		d.lines = append(d.lines, d.style.paint(t, row))
+	}
 }
 
 // section begins a part, after an empty line.
 func (d *drawing) section(title string) {
 	d.lines = append(d.lines, "")
 	d.add(bold, "%s", title)
+}
+
+// part is a section that is left out when draw draws nothing.
+func (d *drawing) part(title string, draw func()) {
+	before := len(d.lines)
+	d.section(title)
+	body := len(d.lines)
+	if draw(); len(d.lines) == body {
+		d.lines = d.lines[:before]
+	}
 }
 
 func (r Rollout) head(d *drawing) {
@@ -72,9 +84,19 @@ func (r Rollout) head(d *drawing) {
 	d.add(plain,
 		"  Targets   %d: %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict",
 		rem.Spec.Plan.Targets, c.Done, c.InFlight, c.Pending, c.Skipped, c.Failed, c.Reverted, c.RevertConflict)
-	settled := rem.Spec.Plan.Targets - c.Pending - c.InFlight
-	d.add(plain, "  Progress  %s %3d %%", bar(settled, rem.Spec.Plan.Targets, barLength),
-		int64(settled)*100/int64(max(rem.Spec.Plan.Targets, 1)))
+	progress := r.progress()
+	d.add(plain, "  Progress  %s %3d %%", bar(progress, rem.Spec.Plan.Targets, barLength),
+		int64(progress)*100/int64(max(rem.Spec.Plan.Targets, 1)))
+}
+
+// progress is how many targets need nothing more of the plan. Once it reverts, or has ended
+// without fixing all, only what is fixed counts: a plan that is undone isn't complete.
+func (r Rollout) progress() int32 {
+	c := r.Remediation.Status.Counts
+	if facts := r.phase().Facts(); facts.Reverts || facts.Final && !facts.Complete {
+		return c.Done
+	}
+	return r.Remediation.Spec.Plan.Targets - c.Pending - c.InFlight
 }
 
 func (r Rollout) phase() v1alpha1.RemediationPhase { return r.Remediation.Phase() }

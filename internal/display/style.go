@@ -12,7 +12,7 @@ import (
 type Style struct {
 	// Color adds the terminal's colours (ECMA-48 SGR).
 	Color bool
-	// Width cuts lines to so many characters; 0 doesn't.
+	// Width wraps lines at so many characters; 0 doesn't.
 	Width int
 }
 
@@ -36,12 +36,16 @@ func (s Style) paint(t tone, text string) string {
 	return "\x1b[" + string(t) + "m" + text + "\x1b[0m"
 }
 
-// fit cuts a line that isn't coloured yet to the width.
-func (s Style) fit(line string) string {
+// hanging is how much further than the line itself its further rows are indented, in characters.
+const hanging = 4
+
+// rows wraps a line that isn't coloured yet at the width: what says a cause or a remedy is never cut.
+func (s Style) rows(line string) []string {
 	if s.Width <= 1 {
-		return line
+		return []string{line}
 	}
-	return prose.ShortenCharacters(line, s.Width)
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	return prose.Wrap(line, s.Width, indent+hanging)
 }
 
 // bar shows a share as a bar of so many characters.

@@ -45,7 +45,7 @@ func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]
 		names.PathFail:   judging(v1alpha1.FailurePolicyFail),
 		names.PathIgnore: judging(v1alpha1.FailurePolicyIgnore),
 		names.PathPolicy: &validation.PolicyHandler{Base: base, Checker: s.checker(), Turns: turns, Reach: s.Reach,
-			Floors: s.Floors, Strategy: s.strategy},
+			Floors: s.Floors, Strategy: s.strategy, Self: self},
 		names.PathTemplate: &validation.TemplateHandler{Base: base, Turns: turns,
 			Naming: func(name string) []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Naming(name) }},
 		names.PathWaiver:   &validation.WaiverHandler{Base: base, Known: s.known},

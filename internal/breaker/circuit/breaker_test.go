@@ -205,6 +205,29 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+func TestMessagesNameTheBreakerToReset(t *testing.T) {
+	st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, "R", strings.Repeat("é", 5000), v1alpha1.BreakerStrategy{},
+		start)
+	for range 3 {
+		st.RecentOpenings = append(st.RecentOpenings, *circuit.MicroTime(start))
+	}
+	st = circuit.Demotion(st, "r1", start)
+	if st.Demoted == nil {
+		t.Fatal("isn't demoted")
+	}
+	unnamed := st.DeepCopy()
+	name := "namespace-" + strings.Repeat("n", 63)
+	named := circuit.Named(circuit.Named(st, name), name)
+	for _, message := range []string{named.Message, named.Demoted.Message} {
+		if !strings.Contains(message, "evenkeel breaker reset "+name+" --reason") || len([]rune(message)) > 1024 {
+			t.Errorf("%d characters, or no command to copy: %s", len([]rune(message)), message)
+		}
+	}
+	if diff := cmp.Diff(*unnamed, st); diff != "" {
+		t.Errorf("the status given is changed:\n%s", diff)
+	}
+}
+
 func TestForShared(t *testing.T) {
 	for from, want := range map[circuit.EventType]circuit.EventType{
 		circuit.CanaryFailed: circuit.TargetFailed, circuit.TargetSucceeded: circuit.TargetSucceeded,

@@ -23,6 +23,28 @@ const (
 		"remediationbreakers, and that the controller may get, create and update them; it is tried again by itself."
 )
 
+const (
+	// commandReset starts a breaker afresh. The transitions don't know which breaker they are of: Named says it.
+	commandReset = "evenkeel breaker reset "
+	// unnamed stands for the breaker's name until Named says it.
+	unnamed = "NAME"
+	// longestName is the longest name of a breaker, in characters: "policy-" or "namespace-", and a name.
+	longestName = 80
+)
+
+// Named is the status with the breaker's name in the commands of its messages.
+func Named(in v1alpha1.RemediationBreakerStatus, breaker string) v1alpha1.RemediationBreakerStatus {
+	st := *in.DeepCopy()
+	name := func(message string) string {
+		return strings.ReplaceAll(message, commandReset+unnamed+" ", commandReset+breaker+" ")
+	}
+	st.Message = name(st.Message)
+	if st.Demoted != nil {
+		st.Demoted.Message = name(st.Demoted.Message)
+	}
+	return st
+}
+
 // MessagePolicyBreakersOpen is the message to open the global breaker with, when
 // TripGlobal says so.
 func MessagePolicyBreakersOpen(open int) string {
@@ -32,13 +54,13 @@ func MessagePolicyBreakersOpen(open int) string {
 
 func messageOpen(why, only string, next time.Time) string {
 	const advice = " No new write%s until %s; then one plan is let through as a probe. Rollbacks go on. " +
-		"%s; to start afresh before that time: evenkeel breaker reset NAME --reason \"...\"."
+		"%s; to start afresh before that time: " + commandReset + unnamed + " --reason \"...\"."
 	tail := fmt.Sprintf(advice, "", stamp(next), "Fix the policy or its fix")
 	if only != "" {
 		tail = " It happened in that namespace alone: others go on." +
 			fmt.Sprintf(advice, " in namespace "+only, stamp(next), "Look at what failed there, and who changes it")
 	}
-	return prose.ShortenCharacters(strings.TrimSpace(why), maxMessage-utf8.RuneCountInString(tail)) + tail
+	return prose.ShortenCharacters(strings.TrimSpace(why), maxMessage-longestName-utf8.RuneCountInString(tail)) + tail
 }
 
 func messageCanary(e Event) string {
@@ -89,7 +111,7 @@ func messageRefused(breaker string, st *v1alpha1.RemediationBreakerStatus) strin
 	}
 	return fmt.Sprintf(
 		"Circuit breaker %s is open%s (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
-			`evenkeel breaker reset %s --reason "..."`, breaker, where, st.Reason, stamp(st.NextProbeAt.Time), breaker)
+			commandReset+`%s --reason "..."`, breaker, where, st.Reason, stamp(st.NextProbeAt.Time), breaker)
 }
 
 func messageHeld(breaker string, p *v1alpha1.BreakerPermit) string {
@@ -130,7 +152,7 @@ func messageSLORefused(breaker, why string) string {
 
 func messageDemoted(reason string) string {
 	return fmt.Sprintf("The policy's breaker opened %d times within %s, at last by %s: only dry runs are made. "+
-		`It ends when the policy's rule changes, or by: evenkeel breaker reset NAME --reason "..."`, openingsToDemote,
+		"It ends when the policy's rule changes, or by: "+commandReset+unnamed+` --reason "..."`, openingsToDemote,
 		demotionWindow, reason)
 }
 

@@ -236,8 +236,7 @@ func (o *planOptions) write(to io.Writer, plan *preview.Plan) error {
 	if o.all || o.diff {
 		shown = 0
 	}
-	out.Height = 0 // it isn't drawn over, so all of it is wanted
-	return out.Draw(display.DrawPlan(plan, out.Style, shown))
+	return out.Print(display.DrawPlan(plan, out.Style, shown))
 }
 
 func (o *planOptions) verdict(plan *preview.Plan, report *check.Report) error {

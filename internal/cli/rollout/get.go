@@ -96,7 +96,7 @@ func (v *viewer) one(ctx context.Context, name string, o *output.Flag) error {
 		if err != nil {
 			return err
 		}
-		return v.screen.Draw(r.Draw(v.screen.Style))
+		return v.screen.Print(r.Draw(v.screen.Style))
 	})
 }
 
@@ -158,7 +158,10 @@ func outcome(rem *v1alpha1.Remediation) error {
 
 // show draws the picture on a terminal, and a line for a change elsewhere.
 func (v *viewer) show(r display.Rollout) error {
-	if v.screen.Terminal {
+	switch {
+	case v.screen.Terminal && r.Remediation.Rests():
+		return v.screen.Print(r.Draw(v.screen.Style))
+	case v.screen.Terminal:
 		return v.screen.Draw(r.Draw(v.screen.Style))
 	}
 	line := r.Line()

@@ -109,18 +109,6 @@ func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 		ask(ctx, c, rem, "desiredState", v1alpha1.StateAborted, reason)
 }
 
-func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error) {
-	said := "policy " + rem.Spec.Plan.Policy.Name + " is planned again, once its circuit breaker allows"
-	if !rem.Status.Phase.Final() {
-		if rem.Status.Phase != v1alpha1.PhaseHeld {
-			return "", command.Exit(command.ExitFailure,
-				fmt.Errorf("remediation %s is %s: there is nothing to retry", rem.Name, rem.Status.Phase))
-		}
-		said = "remediation " + rem.Name + " is verified once more"
-	}
-	return said, ask(ctx, c, rem, "retryToken", request.NewToken(), reason)
-}
-
 // answer gives a plan a yes or no, bound to what it holds now.
 func answer(decision v1alpha1.ApprovalDecision) func(context.Context, client.Client, *v1alpha1.Remediation, string) (
 	string, error) {

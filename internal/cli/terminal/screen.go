@@ -37,11 +37,17 @@ func NewScreen(out io.Writer) *Screen {
 	return s
 }
 
-// Draw puts lines in the place of those drawn before.
+// Draw puts lines in the place of those drawn before, and as many as the terminal is high:
+// the next drawing takes their place.
 func (s *Screen) Draw(lines []string) error {
 	if s.Height > 2 && len(lines) > s.Height-1 {
 		lines = append(lines[:s.Height-2:s.Height-2], "…")
 	}
+	return s.Print(lines)
+}
+
+// Print puts all lines in the place of those drawn before: nothing is to follow them.
+func (s *Screen) Print(lines []string) error {
 	text := ""
 	if s.drawn > 0 {
 		text = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn)

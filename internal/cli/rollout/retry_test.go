@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+func TestARetryThatCouldChangeNothingIsRefused(t *testing.T) {
+	cases := map[string]struct {
+		phase, from v1alpha1.RemediationPhase
+		want        string
+	}{
+		"a plan that has ended":          {phase: v1alpha1.PhaseRolledBack},
+		"a wave that failed and is held": {phase: v1alpha1.PhaseHeld, from: v1alpha1.PhaseVerifying},
+		"a plan that is at work": {
+			phase: v1alpha1.PhaseSoaking, want: "is Soaking: there is nothing to retry"},
+		"a plan that nobody has looked at":    {want: "is Planned: there is nothing to retry"},
+		"a plan that a breaker holds":         {v1alpha1.PhaseHeld, v1alpha1.PhaseApplying, "BreakerOpen: reset it"},
+		"a plan that is held before it began": {v1alpha1.PhaseHeld, v1alpha1.PhasePlanned, "goes on by itself"},
+		"a wave whose metrics don't answer":   {v1alpha1.PhaseHeld, v1alpha1.PhaseSoaking, "goes on by itself"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rem := &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: tc.phase, HeldFrom: tc.from,
+				Reason: v1alpha1.ReasonBreakerOpen, Message: "reset it"}}
+			if got := cantRetry(rem); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestARetryNamesTheBreakersThatKeepThePlanBack(t *testing.T) {
+	rem := &v1alpha1.Remediation{}
+	rem.Spec.Plan.Policy.Name = "tags"
+	newBreaker := func(name string, scope v1alpha1.BreakerScope,
+		state v1alpha1.BreakerState) v1alpha1.RemediationBreaker {
+		return v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:   v1alpha1.RemediationBreakerSpec{Scope: scope},
+			Status: v1alpha1.RemediationBreakerStatus{State: state, Message: "evenkeel breaker reset " + name}}
+	}
+	ofPolicy := func(name string) v1alpha1.BreakerScope {
+		return v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: name}
+	}
+	global := newBreaker("global", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}, v1alpha1.BreakerClosed)
+	others := newBreaker("policy-other", ofPolicy("other"), v1alpha1.BreakerOpen)
+	if got := keptBack(rem, []v1alpha1.RemediationBreaker{global, others}); len(got) > 0 {
+		t.Errorf("nothing keeps it back, got %q", got)
+	}
+	global.Spec.Mode = v1alpha1.BreakerForcedOpen
+	got := strings.Join(keptBack(rem, []v1alpha1.RemediationBreaker{global, others,
+		newBreaker("policy-tags", ofPolicy("tags"), v1alpha1.BreakerOpen)}), "\n")
+	for _, want := range []string{"evenkeel breaker close global", "evenkeel breaker reset policy-tags"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q isn't in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "policy-other") {
+		t.Errorf("another policy's breaker is named:\n%s", got)
+	}
+}
