@@ -16,7 +16,8 @@ import (
 
 func TestAProofHoldsNoValueOfASecret(t *testing.T) {
 	proofOf := func(value string) *v1alpha1.ExpectedContent {
-		proof, err := surplus.Expect(fixtest.Holding(map[string]any{"password": value}, "Secret"), "", v1alpha1.FieldManager)
+		proof, err := surplus.Expect(fixtest.Holding(map[string]any{"password": value}, "Secret"), "",
+			v1alpha1.FieldManager)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,8 @@ func TestAProofHoldsNoValueOfASecret(t *testing.T) {
 }
 
 func TestWhatIsTooLargeForTheRecordIsNamedAndLeft(t *testing.T) {
-	proof, err := surplus.Expect(fixtest.Holding(map[string]any{"state": "good"}, "ConfigMap"), "", v1alpha1.FieldManager)
+	proof, err := surplus.Expect(fixtest.Holding(map[string]any{"state": "good"}, "ConfigMap"), "",
+		v1alpha1.FieldManager)
 	if err != nil {
 		t.Fatal(err)
 	}

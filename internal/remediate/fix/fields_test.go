@@ -46,7 +46,8 @@ func TestAFixOfAnObjectAndItsStatusChangesBoth(t *testing.T) {
 	if rec := ComputeFix(t.Context(), d.Attempt); rec != nil {
 		t.Errorf("got %s: %s", rec.Reason, rec.Message)
 	}
-	if n, m := len(action.Diff(d.Object.Object, d.Patched)), len(action.DiffStatus(d.Object.Object, d.Patched)); n != m {
+	if n, m := len(action.Diff(d.Object.Object, d.Patched)),
+		len(action.DiffStatus(d.Object.Object, d.Patched)); n != m {
 		t.Errorf("%d fields and %d of the status: they are to be as many", n, m)
 	}
 }
