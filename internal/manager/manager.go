@@ -58,8 +58,9 @@ func Run(ctx context.Context, o *Options) error {
 		return err
 	}
 	if err := remediate.Setup(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
-		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, Analyzer: analyzer,
-		SLO: o.slo.strategy(), Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
+		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, PollInterval: o.rolloutPoll,
+		Analyzer: analyzer,
+		SLO:      o.slo.strategy(), Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
 		Namespace: o.namespace}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}

@@ -29,3 +29,24 @@ func TestTheEngineIsOneThatThereIs(t *testing.T) {
 		})
 	}
 }
+
+func TestRolloutsLookAtMostTenTimesASecond(t *testing.T) {
+	for interval, right := range map[string]bool{
+		"": true, "0s": true, "100ms": true, "1m": true, "99ms": false, "-1s": false,
+	} {
+		t.Run(interval, func(t *testing.T) {
+			var o Options
+			flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+			o.AddFlags(flags)
+			if interval != "" { // otherwise the default
+				if err := flags.Set("rollout-poll-interval", interval); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := o.Validate()
+			if named := err != nil && strings.Contains(err.Error(), "--rollout-poll-interval"); named == right {
+				t.Errorf("error %v, right %v", err, right)
+			}
+		})
+	}
+}

@@ -65,6 +65,8 @@ type Controller struct {
 	answers     *approval.Reader
 	// floors is how careful every strategy must be at the least.
 	floors limits.Floors
+	// pollInterval is the longest that a plan waits until it looks again; zero: as is usual.
+	pollInterval time.Duration
 }
 
 // Reconcile takes one step of a rollout.

@@ -3,6 +3,8 @@
 package remediate
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -40,6 +42,9 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Rollouts is how many plans are worked on at a time.
 	Rollouts int
+	// PollInterval is the longest that a plan waits until it looks again at what it waits
+	// for: targets that aren't verified, budgets, windows. Zero: 1 to 5 seconds, by what that is.
+	PollInterval time.Duration
 	// Analyzer answers the queries of metrics and of service level objectives; nil
 	// when there is none, which holds the plans whose strategy names any.
 	Analyzer Analyzer
@@ -73,8 +78,9 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		events: recorder, breakers: b, records: slices, budgets: room, metrics: newMetrics(o.Metrics),
 		analyzer: o.Analyzer, tools: o.Tools, landings: execute.NewLandings(), soaks: newSoakClock(), reach: o.Reach,
 		answers: approval.NewReader(reader, o.Clock, approvers), floors: o.Floors,
-		marks:       &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
-		permissions: &permissions.Finder{Asker: permissions.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
+		marks:        &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
+		pollInterval: o.PollInterval,
+		permissions:  &permissions.Finder{Asker: permissions.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
 		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -24,6 +25,9 @@ const (
 	loggedLines = 60
 	loggedWidth = 300
 )
+
+// pollInterval keeps specs from waiting for a rollout that only waits for its next look.
+const pollInterval = 200 * time.Millisecond
 
 // Manager is a manager that reaches the API server through a proxy of its own.
 type Manager struct {
@@ -43,8 +47,9 @@ func (r *Rig) NewManager(flags ...string) *Manager {
 	number := r.numbered.Add(1)
 	inner, err := process.New(process.Config{
 		Binary: r.binary, Dir: filepath.Join(r.dir, fmt.Sprintf("manager-%d", number)), Server: proxy.URL,
-		Args: append([]string{"--leader-elect=false", "--webhook-client-ca-file", r.WebhookClientCA}, flags...),
-		Env:  r.env,
+		Args: append([]string{"--leader-elect=false", "--webhook-client-ca-file", r.WebhookClientCA,
+			"--rollout-poll-interval=" + pollInterval.String()}, flags...),
+		Env: r.env,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	m := &Manager{Manager: inner, Proxy: proxy}

@@ -36,6 +36,9 @@ type Observation struct {
 	Approval Approval
 	// Analysis is what metrics say of the wave at work.
 	Analysis Analysis
+	// PollInterval is the longest that the plan waits until it looks again at what it waits
+	// for; zero: as long as is usual for that.
+	PollInterval time.Duration
 }
 
 // Approval is what people have said of a plan.

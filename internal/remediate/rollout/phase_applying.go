@@ -12,10 +12,6 @@ import (
 )
 
 const (
-	// roomPoll is how often a plan looks whether a budget has room again.
-	roomPoll = 3 * time.Second
-	// claimPoll is how often a plan looks whether another is done with an object.
-	claimPoll = time.Second
 	// budgetPatience is how long verified targets wait for the rest of their wave
 	// to get room in a budget, until they begin to soak without it.
 	budgetPatience = 30 * time.Second
@@ -83,12 +79,12 @@ func (o Observation) waits(m Members) Intent {
 		next.HealthySince = o.Now
 		return next
 	}
-	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), first.Barred), Intent{Wait: roomPoll})
+	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), first.Barred), Intent{Wait: o.poll(roomPoll, len(m.full))})
 	intent.Reason = first.BarredReason
 	if first.BarredReason == v1alpha1.ReasonOtherPlan {
 		intent.Message = fmt.Sprintf("%s: %d targets wait: %s: %s", o.Label(o.Status.Wave), len(m.full),
 			first.Object.String(), first.Barred)
-		intent.Wait = claimPoll
+		intent.Wait = o.poll(claimPoll, len(m.full))
 	}
 	for _, i := range m.full {
 		if t := o.Targets[i]; t.BarredReason == v1alpha1.ReasonOtherPlan && t.Reason != t.BarredReason &&

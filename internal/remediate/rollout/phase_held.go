@@ -33,7 +33,7 @@ func (o Observation) held(gate Gate) Intent {
 		from = v1alpha1.PhasePlanned
 	}
 	return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: gate.Reason, Message: gate.Message,
-		HeldFrom: from, Wait: holdPoll}
+		HeldFrom: from, Wait: o.poll(holdPoll, 0)}
 }
 
 // heldBeforeAll: the plan hasn't begun. An approval that is gone is asked for again.
@@ -84,7 +84,7 @@ func (o Observation) heldAfterFailure() Intent {
 	default:
 		return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: o.Status.Reason,
 			Message:  o.Status.Message,
-			HeldFrom: v1alpha1.PhaseVerifying, Wait: holdPoll}
+			HeldFrom: v1alpha1.PhaseVerifying, Wait: o.poll(holdPoll, 0)}
 	}
 }
 
@@ -127,7 +127,7 @@ func (o Observation) heldWithoutAnswer() Intent {
 func (o Observation) withoutAnswer(m Members) Intent {
 	return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: v1alpha1.ReasonAnalysisInconclusive,
 		Message:  o.Label(o.Status.Wave) + ": metrics give no answer, which is never a pass: " + o.Analysis.Message,
-		HeldFrom: v1alpha1.PhaseSoaking, Wait: soakWait(m)}
+		HeldFrom: v1alpha1.PhaseSoaking, Wait: o.soakWait(m)}
 }
 
 func (o Observation) release(to v1alpha1.RemediationPhase) Intent {

@@ -9,9 +9,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// holdPoll is how often a held plan looks whether it may go on.
-const holdPoll = 5 * time.Second
-
 // stepPlanned begins the rollout, asks for its approval, or holds it.
 func stepPlanned(o Observation) Intent {
 	switch {
@@ -64,7 +61,7 @@ func (o Observation) Unanswered() bool {
 
 func (o Observation) awaiting() Intent {
 	intent := Intent{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval,
-		Message: o.Approval.Message, Wait: holdPoll}
+		Message: o.Approval.Message, Wait: o.poll(holdPoll, 0)}
 	if o.Approval.Overdue {
 		intent.Reason = v1alpha1.ReasonApprovalOverdue
 	}

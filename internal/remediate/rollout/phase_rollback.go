@@ -72,7 +72,7 @@ func (o Observation) fail(f failure) Intent {
 		FailedIn: f.failedIn,
 		Message:  message + "; " + o.undoing()}
 	if o.Spec.Plan.Strategy.OnFailure == v1alpha1.FailureHold {
-		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, holdPoll
+		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, o.poll(holdPoll, 0)
 		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort undoes it, "+
 			"evenkeel rollout retry verifies it once more", message)
 	}
@@ -153,7 +153,7 @@ func stepRollingBack(o Observation) Intent {
 	case len(now) > 0:
 		keep.Revert = atMost(now, o.Spec.Plan.Strategy.MaxInFlight)
 	case len(recovering)+full > 0:
-		keep.Wait = verifyPoll
+		keep.Wait = o.poll(verifyPoll, len(recovering)+full)
 	case !nextTry.IsZero():
 		keep.Wait = Until(o.Now, nextTry)
 	default:

@@ -9,14 +9,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-const (
-	// verifyPoll is how often targets that aren't verified yet are looked at.
-	verifyPoll = time.Second
-	// soakPoll is how often soaking targets are looked at, at the least; a large
-	// wave is looked at less often (see soakWait).
-	soakPoll = 2 * time.Second
-)
-
 // stepVerifying waits until every written target of the wave is clean and healthy.
 func stepVerifying(o Observation) Intent {
 	if o.Abort != "" {
@@ -32,7 +24,7 @@ func stepVerifying(o Observation) Intent {
 	case len(waiting) > 0:
 		return o.stay(fmt.Sprintf("%d of %d verified; waiting for %s: %s", written-len(waiting), written,
 			o.Targets[waiting[0]].Object.String(), o.checkMessage(waiting[0])), Intent{Marks: marks,
-			Outcomes: o.setBack(marks), Wait: verifyPoll})
+			Outcomes: o.setBack(marks), Wait: o.poll(verifyPoll, written)})
 	case m.soon() && o.Open(), len(m.Intents) > 0:
 		next := o.enter(v1alpha1.PhaseApplying, "batch verified; going on")
 		next.Marks, next.Outcomes = marks, o.setBack(marks)
@@ -82,9 +74,9 @@ func (o Observation) soaking(m Members, marks []Mark) Intent {
 	left := o.Soak() - o.Now.Sub(since)
 	switch {
 	case left > 0:
-		intent = o.stay(fmt.Sprintf("soaking, %s left", left.Round(time.Second)), Intent{Wait: min(left, soakWait(m))})
+		intent = o.stay(fmt.Sprintf("soaking, %s left", left.Round(time.Second)), Intent{Wait: min(left, o.soakWait(m))})
 	case o.verdict() == v1alpha1.AnalysisRunning:
-		intent = o.stay("soaked; waiting for metrics: "+o.Analysis.Message, Intent{Wait: soakWait(m)})
+		intent = o.stay("soaked; waiting for metrics: "+o.Analysis.Message, Intent{Wait: o.soakWait(m)})
 	default:
 		return o.soaked(m)
 	}
@@ -100,8 +92,8 @@ func (o Observation) soakBroken(target int) string {
 }
 
 // soakWait spreads the reads of a large wave: at most about 50 objects a second.
-func soakWait(m Members) time.Duration {
-	return max(soakPoll, time.Duration(len(m.Verified))*20*time.Millisecond)
+func (o Observation) soakWait(m Members) time.Duration {
+	return max(o.poll(soakPoll, len(m.Verified)), time.Duration(len(m.Verified))*readEvery)
 }
 
 // soaked settles the wave's targets and lets the next step choose what follows.
