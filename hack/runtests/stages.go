@@ -107,7 +107,7 @@ func stages() []stage {
 		},
 		{
 			name: "chaos", about: "what a rollout stands on, broken while it is under way", beside: "e2e",
-			steps: []step{{dir: ".", procs: 2, test: []string{"--timeout=40m", "./test/chaos"}}},
+			steps: []step{{dir: ".", procs: 3, test: []string{"--timeout=40m", "./test/chaos"}}},
 		},
 	}
 }

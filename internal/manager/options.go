@@ -109,8 +109,8 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.apiBurst, "kube-api-burst", 200, "requests at once to the API server")
 	f.IntVar(&o.rollouts, "concurrent-rollouts", 4, "plans that are worked on at a time")
 	f.DurationVar(&o.rolloutPoll, "rollout-poll-interval", 0, "the longest that a plan waits until it looks again at "+
-		"targets that aren't verified, at budgets and at windows, 100ms or longer; shorter asks more of the API server "+
-		"(default: 1s to 5s, by what it waits for)")
+		"targets that aren't verified, at budgets and at windows, 100ms or longer; shorter asks more of the API "+
+		"server (default: 1s to 5s, by what it waits for)")
 	f.DurationVar(&o.gracePeriod, "graceful-shutdown-timeout", 15*time.Second,
 		"how long running work may take to end at a shutdown")
 	o.escalation.AddFlags(f)

@@ -30,6 +30,9 @@ func TestChaos(t *testing.T) {
 	rig.Run(t, "Rollouts under faults")
 }
 
+// long marks a spec that takes minutes: it begins first, so that it doesn't run alone at the end.
+const long = SpecPriority(1)
+
 // suite is shared by the specs of a process, which run one after another.
 var (
 	suite *rig.Rig

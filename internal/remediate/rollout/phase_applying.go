@@ -79,7 +79,8 @@ func (o Observation) waits(m Members) Intent {
 		next.HealthySince = o.Now
 		return next
 	}
-	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), first.Barred), Intent{Wait: o.poll(roomPoll, len(m.full))})
+	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), first.Barred),
+		Intent{Wait: o.poll(roomPoll, len(m.full))})
 	intent.Reason = first.BarredReason
 	if first.BarredReason == v1alpha1.ReasonOtherPlan {
 		intent.Message = fmt.Sprintf("%s: %d targets wait: %s: %s", o.Label(o.Status.Wave), len(m.full),

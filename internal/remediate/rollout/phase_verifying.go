@@ -74,7 +74,8 @@ func (o Observation) soaking(m Members, marks []Mark) Intent {
 	left := o.Soak() - o.Now.Sub(since)
 	switch {
 	case left > 0:
-		intent = o.stay(fmt.Sprintf("soaking, %s left", left.Round(time.Second)), Intent{Wait: min(left, o.soakWait(m))})
+		intent = o.stay(fmt.Sprintf("soaking, %s left", left.Round(time.Second)),
+			Intent{Wait: min(left, o.soakWait(m))})
 	case o.verdict() == v1alpha1.AnalysisRunning:
 		intent = o.stay("soaked; waiting for metrics: "+o.Analysis.Message, Intent{Wait: o.soakWait(m)})
 	default:
