@@ -69,6 +69,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	suite, err = rig.Start(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(suite.Stop)
+	// No spec waits for a rollout that only waits for its next look.
+	suite.Flags = []string{"--rollout-poll-interval=200ms"}
 	for _, p := range []*peer{&first, &second} {
 		p.inbox = rig.NewInbox()
 		p.Alertmanager = suite.StartAlertmanager(ctx, fmt.Sprintf(routing, p.inbox.URL))

@@ -49,6 +49,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	suite, err = rig.Start(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(suite.Stop)
+	// No spec waits for a rollout that only waits for its next look.
+	suite.Flags = []string{"--rollout-poll-interval=200ms"}
 	prometheus, exporter = suite.StartScraping(ctx)
 	ports, err := process.FreePorts(1)
 	Expect(err).NotTo(HaveOccurred())

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,9 +25,6 @@ const (
 	loggedLines = 60
 	loggedWidth = 300
 )
-
-// pollInterval keeps specs from waiting for a rollout that only waits for its next look.
-const pollInterval = 200 * time.Millisecond
 
 // Manager is a manager that reaches the API server through a proxy of its own.
 type Manager struct {
@@ -47,8 +44,8 @@ func (r *Rig) NewManager(flags ...string) *Manager {
 	number := r.numbered.Add(1)
 	inner, err := process.New(process.Config{
 		Binary: r.binary, Dir: filepath.Join(r.dir, fmt.Sprintf("manager-%d", number)), Server: proxy.URL,
-		Args: append([]string{"--leader-elect=false", "--webhook-client-ca-file", r.WebhookClientCA,
-			"--rollout-poll-interval=" + pollInterval.String()}, flags...),
+		Args: slices.Concat([]string{"--leader-elect=false", "--webhook-client-ca-file", r.WebhookClientCA}, r.Flags,
+			flags),
 		Env: r.env,
 	})
 	Expect(err).NotTo(HaveOccurred())

@@ -41,6 +41,8 @@ type Rig struct {
 	*cluster.Cluster
 	// API is an administrator's client without a cache.
 	API client.WithWatch
+	// Flags are what every manager gets, before those of a spec.
+	Flags []string
 
 	dir      string
 	binary   string
