@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,11 +18,15 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
+// apiVersion is what Kubernetes takes for a version, such as v1beta1.
+var apiVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+
 // Kind finds the kind that a person names: one of Kubernetes by its name alone, in
-// its newest version, and any by KIND.VERSION.GROUP, as kubectl takes it.
+// its newest version, and any by KIND.GROUP/VERSION, or by KIND.VERSION.GROUP, as
+// kubectl takes it.
 func Kind(name string) (schema.GroupVersionKind, error) {
-	if full, _ := schema.ParseKindArg(name); full != nil {
-		return *full, nil
+	if kind, rest, qualified := strings.Cut(name, "."); qualified {
+		return qualifiedKind(name, kind, rest)
 	}
 	var found []schema.GroupVersionKind
 	for known := range scheme.Scheme.AllKnownTypes() {
@@ -31,13 +36,27 @@ func Kind(name string) (schema.GroupVersionKind, error) {
 	}
 	if len(found) == 0 {
 		return schema.GroupVersionKind{}, fmt.Errorf(
-			"--kind %q is no kind of Kubernetes: fix its spelling, or give a kind of your own as KIND.VERSION.GROUP, "+
-				"for example Certificate.v1.cert-manager.io%s",
+			"--kind %q is no kind of Kubernetes: fix its spelling, or give a kind of your own as KIND.GROUP/VERSION, "+
+				"for example Certificate.cert-manager.io/v1%s",
 			name, similar(name))
 	}
 	return slices.MaxFunc(found, func(a, b schema.GroupVersionKind) int {
 		return cmp.Or(version.CompareKubeAwareVersionStrings(a.Version, b.Version), -strings.Compare(a.Group, b.Group))
 	}), nil
+}
+
+// qualifiedKind is a kind with its group.
+func qualifiedKind(name, kind, rest string) (schema.GroupVersionKind, error) {
+	if group, version, found := strings.Cut(rest, "/"); found && apiVersion.MatchString(version) && group != "" {
+		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, nil
+	}
+	if version, group, found := strings.Cut(rest, "."); found && apiVersion.MatchString(version) {
+		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, nil
+	}
+	group, _, _ := strings.Cut(rest, "/")
+	return schema.GroupVersionKind{}, fmt.Errorf(
+		"--kind %q names no version: give KIND.GROUP/VERSION, for example %s.%s/v1; kubectl api-resources lists which "+
+			"versions a cluster serves", name, kind, group)
 }
 
 // Unknown says that Kubernetes serves a group of its own without such a kind, and which

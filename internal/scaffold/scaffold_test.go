@@ -268,6 +268,8 @@ func TestKind(t *testing.T) {
 		"a kind of the core group": {"it has no name", "Pod", schema.GroupVersionKind{Version: "v1", Kind: "Pod"}},
 		"a kind in full": {"whatever is installed", "Certificate.v1.cert-manager.io",
 			schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}},
+		"a kind with its apiVersion": {"as it stands in manifests", "Widget.example.com/v1beta1",
+			schema.GroupVersionKind{Group: "example.com", Version: "v1beta1", Kind: "Widget"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -278,7 +280,9 @@ func TestKind(t *testing.T) {
 		})
 	}
 	for name, part := range map[string]string{"Deploymnt": "is no kind", "Deployments": "there is Deployment",
-		"PodList": "is no kind", "": "is no kind"} {
+		"PodList": "is no kind", "": "is no kind", "Deplyoment": "did you mean Deployment?",
+		// Once taken for version "example" of group "com".
+		"Widget.example.com": "names no version: give KIND.GROUP/VERSION, for example Widget.example.com/v1"} {
 		if _, err := scaffold.Kind(name); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("Kind(%q): error is %v, want one with %q", name, err, part)
 		}

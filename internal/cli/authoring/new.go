@@ -39,7 +39,7 @@ func (o *newPolicyOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.dir, "dir", ".",
 		"directory that the policy's own is made in, named for its category, for example policies/security")
 	f.StringVar(&o.kind, "kind", "Pod", "kind that the rule concerns: one of Kubernetes, or any as "+
-		"KIND.VERSION.GROUP; a rule on Pods covers every workload")
+		"KIND.GROUP/VERSION; a rule on Pods covers every workload")
 	f.StringVar(&o.owner, "owner", "", "team that answers for the rule (default: a placeholder)")
 	f.StringVar(&o.runbook, "runbook", "",
 		"web address that tells what to do about a violation (default: a placeholder)")
@@ -57,7 +57,7 @@ dashes: they name the ClusterRegoPolicy, and with underscores the directory. Wha
 there already is never written over: then it ends with code 1.`,
 		Example: `  evenkeel new policy no-escalation --dir policies/security --owner team-shop
   evenkeel new policy labelled-ingress --kind Ingress --with-fix
-  evenkeel new policy named-certificates --kind Certificate.v1.cert-manager.io`,
+  evenkeel new policy named-certificates --kind Certificate.cert-manager.io/v1`,
 		Args: command.TakesArguments(1, 1, "name of the policy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opts.run(cmd.OutOrStdout(), args[0])

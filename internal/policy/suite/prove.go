@@ -18,14 +18,16 @@ type proof struct {
 	file    string
 	example *Example
 	judge   *judge
+	others  *neighbours
 	failed  []Failure
 }
 
 // prove gives what of the example doesn't hold.
 func prove(
-	ctx context.Context, file string, definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, example *Example,
+	ctx context.Context, file string, definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, others *neighbours,
+	example *Example,
 ) []Failure {
-	p := &proof{file: file, example: example}
+	p := &proof{file: file, example: example, others: others}
 	var err error
 	if p.judge, err = newJudge(definition, engine, example.Parameters); err != nil {
 		p.fail("the policy to compile", err.Error())
@@ -109,6 +111,9 @@ func (p *proof) fixed(ctx context.Context, fixed, manifest map[string]any) {
 		p.fail("the fixed object to be\n"+text(manifest), text(fixed))
 	}
 	p.resolved(ctx, fixed)
+	if harm := p.others.harm(ctx, p.judge.name, p.example.request(nil), p.example.request(fixed)); harm != "" {
+		p.fail("a fix that breaks no other policy of the directory", harm)
+	}
 }
 
 func (p *proof) resolved(ctx context.Context, fixed map[string]any) {

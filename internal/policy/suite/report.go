@@ -5,6 +5,8 @@ package suite
 import (
 	"fmt"
 	"strings"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/unittest"
 )
 
 // Failure is one test or example that didn't hold.
@@ -42,6 +44,8 @@ type Report struct {
 	// Coverage is the share of the policies' and libraries' lines that the unit
 	// tests reach, 0 to 100.
 	Coverage float64
+	// Files is the coverage of each file at and below the root.
+	Files []unittest.FileCoverage
 }
 
 // OK says that everything held.

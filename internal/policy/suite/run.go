@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,7 +26,13 @@ type Options struct {
 	MinCoverage float64
 	// Engine evaluates the rules for the examples. Default: rego.Topdown.
 	Engine rego.Engine
+	// Run chooses: only unit tests and examples in whose name it is found are run, a unit
+	// test's being data.PACKAGE.NAME and an example's POLICY/NAME. Coverage isn't asked
+	// for then. Nil runs all.
+	Run *regexp.Regexp
 }
+
+func (o Options) runs(name string) bool { return o.Run == nil || o.Run.MatchString(name) }
 
 // Run tests every policy at and below root: its unit tests, and its examples. The
 // libraries at root are tested too. It fails with a *source.Error when the
@@ -39,8 +46,12 @@ func Run(ctx context.Context, fsys fs.FS, root string, opts Options) (*Report, e
 	if err := runUnitTests(ctx, fsys, root, policies, opts, report); err != nil {
 		return nil, err
 	}
+	others, err := newNeighbours(policies, opts.Engine)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range policies {
-		runExamples(ctx, fsys, p, opts, report)
+		runExamples(ctx, fsys, p, others, opts, report)
 	}
 	slices.SortStableFunc(report.Failures, func(a, b Failure) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
@@ -48,7 +59,8 @@ func Run(ctx context.Context, fsys fs.FS, root string, opts Options) (*Report, e
 	return report, nil
 }
 
-func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, opts Options, report *Report) {
+func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, others *neighbours, opts Options,
+	report *Report) {
 	file := path.Join(p.Dir, ExamplesFile)
 	examples, err := readExamples(fsys, p.Dir)
 	if err != nil {
@@ -57,7 +69,9 @@ func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, opts Opti
 		return
 	}
 	for i := range examples {
-		report.record(prove(ctx, file, p.Definition, opts.Engine, &examples[i]))
+		if opts.runs(p.Definition.Name + "/" + examples[i].Name) {
+			report.record(prove(ctx, file, p.Definition, opts.Engine, others, &examples[i]))
+		}
 	}
 }
 
@@ -80,7 +94,11 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 			modules[m.Name] = m.Source
 		}
 	}
-	results, coverage, uncovered, err := unittest.Run(ctx, modules, v1alpha1.RegoV1)
+	pattern := ""
+	if opts.Run != nil {
+		pattern = opts.Run.String()
+	}
+	results, covered, err := unittest.Run(ctx, modules, v1alpha1.RegoV1, pattern)
 	var refused *rego.CompileError
 	if errors.As(err, &refused) {
 		for _, problem := range refused.Problems {
@@ -98,9 +116,14 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 			report.record(outcome(result))
 		}
 	}
-	report.Coverage = coverage
-	if coverage < opts.MinCoverage {
-		recordUncovered(root, coverage, opts, uncovered, report)
+	report.Coverage = covered.Percent
+	for _, file := range covered.Files {
+		if below(root, file.File) {
+			report.Files = append(report.Files, file)
+		}
+	}
+	if covered.Percent < opts.MinCoverage && opts.Run == nil {
+		recordUncovered(root, covered.Percent, opts, covered.Uncovered, report)
 	}
 	return nil
 }

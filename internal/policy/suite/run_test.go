@@ -5,6 +5,7 @@ package suite_test
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -271,5 +272,61 @@ warn contains`, 1)
 		if failure.Subject == "violating" {
 			t.Error(failure)
 		}
+	}
+}
+
+// TestAFixThatBreaksAnotherPolicyFails: each is right alone, and no rollout would make the fix.
+func TestAFixThatBreaksAnotherPolicyFails(t *testing.T) {
+	const other = `# METADATA
+# title: A hat or a scarf
+# custom:
+#   id: dressed
+#   match: {resources: [{apiGroups: [""], kinds: [ConfigMap]}]}
+package a.dressed
+
+import rego.v1
+
+deny contains "nothing is worn" if {
+	not input.object.data.hat
+	input.object.metadata.name == "worn"
+}
+`
+	const examples = clean + `
+- name: hat
+  object: {apiVersion: v1, kind: ConfigMap, metadata: {name: worn, namespace: b}, data: {hat: top}}
+  expect: {violations: [hat top]}
+  fixed: true
+`
+	files := fstest.MapFS{
+		"hats/hats.rego":       {Data: []byte(hatsRego)},
+		"hats/hats_test.rego":  {Data: []byte(hatsTest)},
+		"hats/examples.yaml":   {Data: []byte(examples)},
+		"dressed/dressed.rego": {Data: []byte(other)},
+	}
+	failures := func(root string, opts suite.Options) string {
+		report, err := suite.Run(t.Context(), files, root, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for _, failure := range report.Failures {
+			text.WriteString(failure.String() + "\n")
+		}
+		return text.String()
+	}
+	const want = "the fixed object violates policy dressed: nothing is worn"
+	if got := failures(".", suite.Options{}); !strings.Contains(got, want) {
+		t.Errorf("nothing says %q:\n%s", want, got)
+	}
+	if got := failures("hats", suite.Options{}); got != "" {
+		t.Errorf("alone the policy is right, and yet\n%s", got)
+	}
+	if got := failures(".", suite.Options{
+		MinCoverage: 100, Run: regexp.MustCompile("no-hats/clean")}); strings.Contains(got, want) ||
+		strings.Contains(got, "coverage") {
+		t.Errorf("with one example chosen it still says\n%s", got)
+	}
+	if got := failures(".", suite.Options{Run: regexp.MustCompile("no-hats/h")}); !strings.Contains(got, want) {
+		t.Errorf("the example that is chosen isn't run:\n%s", got)
 	}
 }

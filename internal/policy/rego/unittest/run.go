@@ -3,9 +3,11 @@
 package unittest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,22 +46,37 @@ type Position struct {
 // String is file:row.
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Row) }
 
+// Coverage says which rows of the non-test modules the tests reached.
+type Coverage struct {
+	// Percent is the share of the rows, 0 to 100.
+	Percent float64
+	// Files has the same for each module, sorted by name.
+	Files []FileCoverage
+	// Uncovered are the rows that no test reached.
+	Uncovered []Position
+}
+
+// FileCoverage counts the rows of a module that can be reached, and those that were.
+type FileCoverage struct {
+	File          string
+	Rows, Reached int
+}
+
 // Run runs the Rego unit tests (rules named test_…) of modules, which map
-// file names to sources. coverage is the share of rows of the non-test modules
-// that the tests reached, 0 to 100, and uncovered the rows that they didn't.
-// Modules are held to the same rules as Compile holds a policy to; a module that
-// breaks them is a *compile.Error.
-func Run(ctx context.Context, modules map[string]string, version v1alpha1.RegoVersion) (
-	results []Result, coverage float64, uncovered []Position, err error,
+// file names to sources; where a pattern, a regular expression, is given, only those
+// whose full name (data.package.test_name) it is found in. Modules are held to the same rules as
+// Compile holds a policy to; a module that breaks them is a *compile.Error.
+func Run(ctx context.Context, modules map[string]string, version v1alpha1.RegoVersion, pattern string) (
+	[]Result, Coverage, error,
 ) {
 	parsed, err := parseAll(modules, version)
 	if err != nil {
-		return nil, 0, nil, err
+		return nil, Coverage{}, err
 	}
 	store := inmem.New()
 	txn, err := store.NewTransaction(ctx, storage.TransactionParams{})
 	if err != nil {
-		return nil, 0, nil, fmt.Errorf("open the tests' store: %w", err)
+		return nil, Coverage{}, fmt.Errorf("open the tests' store: %w", err)
 	}
 	defer store.Abort(ctx, txn)
 
@@ -72,22 +89,23 @@ func Run(ctx context.Context, modules map[string]string, version v1alpha1.RegoVe
 		CapturePrintOutput(true).
 		SetCoverageQueryTracer(reached).
 		SetCoverageRuns(nil).
+		Filter(pattern).
 		RunTests(ctx, txn)
 	if err != nil {
 		var list ast.Errors
 		if errors.As(err, &list) {
-			return nil, 0, nil, &compile.Error{Problems: compile.ProblemsOf(list, "")}
+			return nil, Coverage{}, &compile.Error{Problems: compile.ProblemsOf(list, "")}
 		}
-		return nil, 0, nil, fmt.Errorf("run the tests: %w", err)
+		return nil, Coverage{}, fmt.Errorf("run the tests: %w", err)
 	}
+	var results []Result
 	for result := range channel {
 		results = append(results, testResult(result))
 	}
 	slices.SortFunc(results, func(a, b Result) int {
 		return slices.Compare([]string{a.Package, a.Name, a.File}, []string{b.Package, b.Name, b.File})
 	})
-	coverage, uncovered = covered(reached, parsed)
-	return results, coverage, uncovered, nil
+	return results, covered(reached, parsed), nil
 }
 
 func parseAll(modules map[string]string, version v1alpha1.RegoVersion) (map[string]*ast.Module, error) {
@@ -122,38 +140,42 @@ func testResult(result *tester.Result) Result {
 	return converted
 }
 
-func covered(reached *cover.Cover, modules map[string]*ast.Module) (float64, []Position) {
+func covered(reached *cover.Cover, modules map[string]*ast.Module) Coverage {
 	counted := make(map[string]*ast.Module, len(modules))
 	for file, module := range modules {
 		if !strings.HasSuffix(file, testSuffix) {
 			counted[file] = module
 		}
 	}
-	var rows, rowsReached int
-	var uncovered []Position
+	var total FileCoverage
+	var out Coverage
 	report := reached.Report(counted)
-	for file := range counted {
+	for _, file := range slices.Sorted(maps.Keys(counted)) {
 		fileReport := report.Files[file]
 		if fileReport == nil {
 			continue
 		}
-		rows += fileReport.CoveredLines + fileReport.NotCoveredLines
-		rowsReached += fileReport.CoveredLines
+		rows := fileReport.CoveredLines + fileReport.NotCoveredLines
+		out.Files = append(out.Files, FileCoverage{File: file, Rows: rows, Reached: fileReport.CoveredLines})
+		total.Rows, total.Reached = total.Rows+rows, total.Reached+fileReport.CoveredLines
 		for _, missed := range fileReport.NotCovered {
 			for row := missed.Start.Row; row <= missed.End.Row; row++ {
-				uncovered = append(uncovered, Position{File: file, Row: row})
+				out.Uncovered = append(out.Uncovered, Position{File: file, Row: row})
 			}
 		}
 	}
-	slices.SortFunc(uncovered, func(a, b Position) int {
-		if a.File != b.File {
-			return strings.Compare(a.File, b.File)
-		}
-		return a.Row - b.Row
+	slices.SortFunc(out.Uncovered, func(a, b Position) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Row, b.Row))
 	})
-	uncovered = slices.Compact(uncovered)
-	if rows == 0 {
-		return 100, uncovered
+	out.Uncovered = slices.Compact(out.Uncovered)
+	out.Percent = total.Percent()
+	return out
+}
+
+// Percent is the share of the rows that were reached, 0 to 100.
+func (c FileCoverage) Percent() float64 {
+	if c.Rows == 0 {
+		return 100
 	}
-	return 100 * float64(rowsReached) / float64(rows), uncovered
+	return 100 * float64(c.Reached) / float64(c.Rows)
 }

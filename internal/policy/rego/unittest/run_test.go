@@ -41,7 +41,8 @@ test_wrong if p.deny == {"z"} with input as {"a": true}
 test_broken if to_number(input.x) == 1 with input as {"x": "x"}
 `,
 	}
-	results, coverage, uncovered, err := unittest.Run(t.Context(), modules, v1alpha1.RegoV1)
+	results, covered, err := unittest.Run(t.Context(), modules, v1alpha1.RegoV1, "")
+	coverage, uncovered := covered.Percent, covered.Uncovered
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestRunTestsRefusesModules(t *testing.T) {
 		"an unknown builtin": "package p\n\nimport rego.v1\n\ndeny contains nothing(1) if true",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, _, err := unittest.Run(t.Context(), map[string]string{"p.rego": source}, v1alpha1.RegoV1)
+			_, _, err := unittest.Run(t.Context(), map[string]string{"p.rego": source}, v1alpha1.RegoV1, "")
 			var refused *compile.Error
 			if !errors.As(err, &refused) || refused.Problems[0].File != "p.rego" || refused.Problems[0].Row < 3 {
 				t.Errorf("error %v, want a compile.Error with the place", err)

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package authoring
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/test/commandline"
+)
+
+func TestTestRunsWhatIsChosen(t *testing.T) {
+	dir := filepath.Join(copied(t), "security/host_namespaces")
+	all, message, code := commandline.Invoke(t, newTestCommand(), dir)
+	if code != 0 || !strings.Contains(all, "host_namespaces.rego  100.0 %") {
+		t.Fatalf("code %d, %s: the coverage of each file isn't told:\n%s", code, message, all)
+	}
+	chosen, message, code := commandline.Invoke(t, newTestCommand(), dir, "--run", "^host-namespaces/")
+	if code != 0 || strings.Contains(chosen, "coverage") || chosen == all {
+		t.Errorf("code %d, %s: the examples alone are\n%s\nand all is\n%s", code, message, chosen, all)
+	}
+	for pattern, want := range map[string]int{"no such test": command.ExitFailed, "(": command.ExitUsage} {
+		if _, message, code := commandline.Invoke(t, newTestCommand(), dir, "--run", pattern); code != want {
+			t.Errorf("--run %q ends with code %d, want %d: %s", pattern, code, want, message)
+		}
+	}
+}
+
+// TestTestWatches: a change runs the tests again, and what it broke is told.
+func TestTestWatches(t *testing.T) {
+	top := copied(t)
+	file := filepath.Join(top, "security/host_namespaces/host_namespaces.rego")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	read, write := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		o := &testOptions{coverage: 100, watch: true}
+		ended <- o.watchTests(ctx, write, filepath.Dir(file))
+		_ = write.Close()
+	}()
+	lines := bufio.NewScanner(read)
+	until := func(part string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), part) {
+				return
+			}
+		}
+		t.Fatalf("it ended before it said %q", part)
+	}
+	until("0 failed")
+	until("watching ")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "deny contains", "denny contains", 1)),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	until("did you mean deny by denny?")
+	until("watching ")
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("its end is an error: %v", err)
+	}
+}

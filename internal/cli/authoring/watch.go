@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package authoring
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
+)
+
+// settle is how long files must be quiet before tests run again: an editor writes a
+// file in several steps.
+const settle = 100 * time.Millisecond
+
+// watchTests runs the tests, and again whenever a file of the directory or of its
+// library changes, until the context ends.
+func (o *testOptions) watchTests(ctx context.Context, out io.Writer, dir string) error {
+	tree, err := directory.Open(dir)
+	if err != nil {
+		return command.Exit(command.ExitUsage, err)
+	}
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return command.Exit(command.ExitFailure, fmt.Errorf("watch %s: %w", dir, err))
+	}
+	defer watcher.Close()
+	roots := []string{dir, filepath.Join(tree.Top, directory.LibraryDir)}
+	for {
+		if err := watchAll(watcher, roots); err != nil {
+			return command.Exit(command.ExitFailure, fmt.Errorf("watch %s: %w", dir, err))
+		}
+		if err := o.runTests(ctx, out, dir); err != nil {
+			fmt.Fprintln(out, err)
+		}
+		fmt.Fprintf(out, "\nwatching %s; stop with Ctrl-C\n", dir)
+		if err := changed(ctx, watcher); err != nil {
+			return command.Exit(command.ExitFailure, err)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// watchAll watches the directories at and below the roots; one that isn't there has
+// nothing to watch.
+func watchAll(watcher *fsnotify.Watcher, roots []string) error {
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(at string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.IsDir() {
+				return nil //nolint:nilerr // it has just gone, or never was
+			}
+			if strings.HasPrefix(entry.Name(), ".") && at != root {
+				return fs.SkipDir
+			}
+			return watcher.Add(at)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changed waits until files have changed and are quiet again, or the context ends.
+func changed(ctx context.Context, watcher *fsnotify.Watcher) error {
+	var quiet <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-quiet:
+			return nil
+		case err := <-watcher.Errors:
+			return fmt.Errorf("watch the files: %w", err)
+		case event := <-watcher.Events:
+			if event.Op != fsnotify.Chmod {
+				quiet = time.After(settle)
+			}
+		}
+	}
+}
