@@ -80,19 +80,9 @@ func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, others *n
 // they find counts only when the root holds them.
 func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []directory.Located, opts Options,
 	report *Report) error {
-	modules, err := readModules(fsys, directory.LibraryDir, root)
+	modules, err := testedModules(fsys, root, policies, report)
 	if err != nil {
 		return err
-	}
-	for _, p := range policies {
-		if modules[testFile(p.Dir)] == "" {
-			report.record([]Failure{
-				{File: testFile(p.Dir), Subject: "unit tests", Expected: "Rego unit tests",
-					Got: "no such file, or an empty one"}})
-		}
-		for _, m := range p.Definition.Spec.Rego.Modules() {
-			modules[m.Name] = m.Source
-		}
 	}
 	pattern := ""
 	if opts.Run != nil {
@@ -116,6 +106,31 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 			report.record(outcome(result))
 		}
 	}
+	recordCoverage(root, covered, opts, report)
+	return nil
+}
+
+// testedModules are the Rego of the policies and of the shared library, with their tests.
+func testedModules(fsys fs.FS, root string, policies []directory.Located, report *Report) (map[string]string, error) {
+	modules, err := readModules(fsys, directory.LibraryDir, root)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range policies {
+		if modules[testFile(p.Dir)] == "" {
+			report.record([]Failure{
+				{File: testFile(p.Dir), Subject: "unit tests", Expected: "Rego unit tests",
+					Got: "no such file, or an empty one"}})
+		}
+		for _, m := range p.Definition.Spec.Rego.Modules() {
+			modules[m.Name] = m.Source
+		}
+	}
+	return modules, nil
+}
+
+// recordCoverage keeps what the tests cover; too little is a failure, unless only some ran.
+func recordCoverage(root string, covered unittest.Coverage, opts Options, report *Report) {
 	report.Coverage = covered.Percent
 	for _, file := range covered.Files {
 		if below(root, file.File) {
@@ -125,7 +140,6 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 	if covered.Percent < opts.MinCoverage && opts.Run == nil {
 		recordUncovered(root, covered.Percent, opts, covered.Uncovered, report)
 	}
-	return nil
 }
 
 // readModules reads all Rego at and below the roots, tests too. A root that
