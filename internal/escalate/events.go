@@ -13,8 +13,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// maxNote is the API's limit on an event's note (events.k8s.io/v1).
-const maxNote = 1024
+// MaxNote is the API's limit on an event's note, in bytes (events.k8s.io/v1).
+const MaxNote = 1024
 
 // Recorder records events. Recording is best effort and never blocks.
 type Recorder struct {
@@ -50,8 +50,8 @@ func (r *Recorder) Target(ref v1alpha1.ObjectReference, rem runtime.Object, reas
 }
 
 func (r *Recorder) record(regarding, related runtime.Object, reason, note string) {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
+	if len(note) > MaxNote {
+		note = strings.ToValidUTF8(note[:MaxNote-3], "") + "..."
 	}
 	r.events.Eventf(regarding, related, eventType(reason), reason, action(reason), "%s", note)
 }

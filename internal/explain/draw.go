@@ -20,6 +20,7 @@ func (e *Explanation) Draw(style display.Style) []string {
 	d.maybe("  the chain of owners ends there: ", e.OwnersEnd)
 	d.maybe("  managed by ", e.ManagedBy)
 	d.maybe("  opted out: ", e.OptOut)
+	d.maybe("  not opted out: ", style.Busy(e.IneffectiveOptOut))
 	d.maybe("  being deleted; waits for: ", e.Deleting)
 	e.drawPolicies(d)
 	e.drawPlans(d)
@@ -44,7 +45,10 @@ func (e *Explanation) Draw(style display.Style) []string {
 
 func (e *Explanation) drawPolicies(d *drawing) {
 	d.section("Policies")
-	if len(e.Policies) == 0 {
+	switch {
+	case e.unjudged:
+		d.add("  not known: they couldn't be read")
+	case len(e.Policies) == 0:
 		d.add("  none concerns it")
 	}
 	for _, v := range e.Policies {
@@ -75,6 +79,9 @@ func (e *Explanation) drawPlans(d *drawing) {
 		}
 		if t.At != nil {
 			d.add("    written at %s%s", t.At.Format(time.RFC3339), undone(t))
+			d.maybe("    because: ", t.Violation)
+			d.maybe("    owner of the policy: ", t.Owner)
+			d.maybe("    runbook: ", t.Runbook)
 		}
 		for _, c := range t.Changes {
 			if c.Before == "" && c.After == "" {

@@ -22,13 +22,19 @@ import (
 
 // Explain tells all that is known of an object as it was read. namespace is its
 // Namespace; nil for a cluster-scoped object. tools finds who manages it. What may not be read is told in
-// Unread; it errs when the cluster can't be asked.
+// Unread; it errs when the cluster can't be asked. A nil snapshot: the policies couldn't be read, and what they
+// say isn't known.
 func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapshot, object,
 	namespace *unstructured.Unstructured, tools kube.Tools, now time.Time) (*Explanation, error) {
 	e := &Explanation{Object: v1alpha1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(),
 		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())}}
 	e.OptOut, e.Deleting = optOut(object, namespace), deleting(object)
-	e.judge(ctx, snapshot, object, namespace, now)
+	if e.OptOut == "" {
+		e.IneffectiveOptOut = ineffectiveOptOut(object, namespace)
+	}
+	if e.unjudged = snapshot == nil; !e.unjudged {
+		e.judge(ctx, snapshot, object, namespace, now)
+	}
 	if err := e.owners(ctx, reader, object, tools); err != nil {
 		return nil, err
 	}
@@ -45,13 +51,25 @@ func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapsh
 func optOut(object, namespace *unstructured.Unstructured) string {
 	const paused = v1alpha1.AnnotationRemediation + ": " + v1alpha1.RemediationPaused
 	switch {
-	case object.GetAnnotations()[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused:
+	case v1alpha1.OptsOut(object):
 		return "the object has the annotation " + paused
-	case namespace != nil && namespace.GetAnnotations()[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused:
+	case namespace != nil && v1alpha1.OptsOut(namespace):
 		return "its namespace has the annotation " + paused
 	default:
 		return ""
 	}
+}
+
+// ineffectiveOptOut says why nothing keeps remediation off an object though somebody seems to
+// have meant it.
+func ineffectiveOptOut(object, namespace *unstructured.Unstructured) string {
+	if why := v1alpha1.IneffectiveOptOut(object); why != "" || namespace == nil {
+		return why
+	}
+	if why := v1alpha1.IneffectiveOptOut(namespace); why != "" {
+		return "of its namespace, " + why
+	}
+	return ""
 }
 
 // deleting says what keeps an object that is being deleted.

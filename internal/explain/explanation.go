@@ -13,6 +13,8 @@ type Explanation struct {
 	Object v1alpha1.ObjectReference `json:"object"`
 	// OptOut says who keeps remediation off the object; empty when nobody does.
 	OptOut string `json:"optOut,omitempty"`
+	// IneffectiveOptOut says why an opt-out that somebody has written has no effect; empty for none.
+	IneffectiveOptOut string `json:"ineffectiveOptOut,omitempty"`
 	// Deleting says what keeps the object, which is being deleted; empty when it isn't.
 	Deleting string `json:"deleting,omitempty"`
 	// Owners are the controllers that make the object, the nearest first; OwnersEnd
@@ -32,6 +34,9 @@ type Explanation struct {
 	Next []string `json:"next"`
 	// Unread says what couldn't be read, and is missing above.
 	Unread []string `json:"unread,omitempty"`
+
+	// unjudged: the policies couldn't be read.
+	unjudged bool
 }
 
 // The words of a Verdict.
@@ -83,6 +88,11 @@ type Touch struct {
 	// UndoneAt is when it was undone.
 	UndoneAt *time.Time `json:"undoneAt,omitempty"`
 	Changes  []Change   `json:"changes,omitempty"`
+	// Violation is what the policy said of the object before.
+	Violation string `json:"violation,omitempty"`
+	// Owner is who answers for the policy, and Runbook what explains it.
+	Owner   string `json:"owner,omitempty"`
+	Runbook string `json:"runbook,omitempty"`
 	// Proposal is the fix as a diff, of an object that is left to its owner.
 	Proposal string `json:"proposal,omitempty"`
 	// Limits are what the administrator's flags have changed of what the policy asks for.

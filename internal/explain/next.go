@@ -22,6 +22,20 @@ func (e *Explanation) next() {
 	if len(e.Next) == 0 {
 		e.Next = append(e.Next, e.nothing())
 	}
+	e.Next = append(e.Next, e.choices()...)
+}
+
+// choices are what the object's owner can do about the last change that stands.
+func (e *Explanation) choices() []string {
+	for _, t := range e.Plans {
+		if !t.SameObject || t.At == nil || t.UndoneAt != nil || working(t.Phase) {
+			continue
+		}
+		return []string{
+			fmt.Sprintf("to undo all that plan %[1]s changed: evenkeel rollout undo %[1]s", t.Plan),
+			"to keep remediation off this object from now on: " + e.Object.OptOutCommand()}
+	}
+	return nil
 }
 
 // nothing says why nothing happens to an object that no policy finds fault with.
@@ -35,7 +49,10 @@ func (e *Explanation) nothing() string {
 		root := e.Owners[len(e.Owners)-1]
 		return "nothing here: a workload is judged and fixed at its root: " + explainCommand(root)
 	}
-	if len(e.Policies) == 0 {
+	switch {
+	case e.unjudged:
+		return "not known: the policies couldn't be read"
+	case len(e.Policies) == 0:
 		return "nothing: no policy concerns it"
 	}
 	return "nothing: it violates no policy"

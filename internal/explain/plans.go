@@ -53,8 +53,9 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 			rec = part.Records[i]
 		}
 		t := Touch{Plan: rem.Name, Policy: rem.Spec.Plan.Policy.Name,
-			Phase: rem.Phase(), Wave: target.Wave,
-			State: cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.SkipReason),
+			Phase: rem.Phase(), Wave: target.Wave, Owner: rem.Spec.Plan.Policy.Owner,
+			Runbook: rem.Spec.Plan.Policy.RunbookURL,
+			State:   cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.SkipReason),
 			Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Plan.Limits,
 			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message,
 			blocks: circuit.Blocks(rem.Status)}
@@ -66,6 +67,7 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 		}
 		if rec.Write != nil {
 			t.add(*rec.Write)
+			t.Violation = policy.OneLine(rec.Write.Violation)
 			t.At, t.UndoneAt = at(rec.Write.AppliedAt), at(rec.Write.RevertedAt)
 		}
 		e.Plans = append(e.Plans, t)

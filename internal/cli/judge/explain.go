@@ -23,6 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/explain"
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
 // explainOptions are the flags of explain.
@@ -101,12 +102,7 @@ func (o *explainOptions) explain(ctx context.Context, kind, name string) (*expla
 	if err != nil {
 		return nil, err
 	}
-	choice := policyChoice{cluster: true, connection: o.flags}
-	set := &policySet{}
-	if err := set.addCluster(ctx, o.flags); err != nil {
-		return nil, err
-	}
-	snapshot, err := choice.enforce(set)
+	snapshot, unread, err := o.inForce(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +110,22 @@ func (o *explainOptions) explain(ctx context.Context, kind, name string) (*expla
 	if err != nil {
 		return nil, connect.Failure("explain "+kind+"/"+name, err)
 	}
+	e.Unread = append(e.Unread, unread...)
 	return e, nil
+}
+
+// inForce are the policies in force; nil for whoever may not read them all, with what was
+// refused: the rest is told all the same.
+func (o *explainOptions) inForce(ctx context.Context) (*catalog.Snapshot, []string, error) {
+	set := &policySet{}
+	if err := set.addCluster(ctx, o.flags); apierrors.IsForbidden(err) {
+		return nil, []string{err.Error()}, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	choice := policyChoice{cluster: true, connection: o.flags}
+	snapshot, err := choice.enforce(set)
+	return snapshot, nil, err
 }
 
 // read reads the object, and the Namespace that it lives in.

@@ -66,11 +66,10 @@ func ReadFresh(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 
 // RespectOptOut leaves a target alone whose owner has said so.
 func RespectOptOut(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
-	if a.Object.GetAnnotations()[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused {
+	if v1alpha1.OptsOut(a.Object) {
 		return a.Skipped(v1alpha1.ReasonOptOut, "the object has the annotation evenkeel.dev/remediation: paused")
 	}
-	if a.Namespace != nil &&
-		a.Namespace.GetAnnotations()[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused {
+	if a.Namespace != nil && v1alpha1.OptsOut(a.Namespace) {
 		return a.Skipped(v1alpha1.ReasonOptOut, "its namespace has the annotation evenkeel.dev/remediation: paused")
 	}
 	return nil

@@ -135,7 +135,7 @@ func namespacesByName(ctx context.Context, index *kindIndex, needed bool) (map[s
 }
 
 func paused(m *metav1.PartialObjectMetadata) bool {
-	return m != nil && m.Annotations[v1alpha1.AnnotationRemediation] == v1alpha1.RemediationPaused
+	return m != nil && v1alpha1.OptsOut(m)
 }
 
 // labelled gives the labels that stages choose by; a Namespace is in itself.

@@ -7,7 +7,9 @@ import (
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
@@ -15,6 +17,28 @@ import (
 
 // answer turns a verdict into the response, and says which decision it is.
 func answer(r *policy.Request, v *verdict) (serving.Response, string) {
+	resp, decision := answerByPolicies(r, v)
+	if resp.Allowed {
+		resp.Warnings = append(resp.Warnings, ineffectiveOptOut(r)...)
+	}
+	return resp, decision
+}
+
+// ineffectiveOptOut warns whoever writes an opt-out that has no effect, once: what was there
+// before was warned of then.
+func ineffectiveOptOut(r *policy.Request) []string {
+	if r.Object == nil || r.SubResource != "" {
+		return nil
+	}
+	why := v1alpha1.IneffectiveOptOut(&unstructured.Unstructured{Object: r.Object})
+	if why == "" || r.OldObject != nil &&
+		v1alpha1.IneffectiveOptOut(&unstructured.Unstructured{Object: r.OldObject}) == why {
+		return nil
+	}
+	return []string{prose.Shorten(why, serving.MaxWarningBytes)}
+}
+
+func answerByPolicies(r *policy.Request, v *verdict) (serving.Response, string) {
 	resp := serving.Response{UID: r.UID, Allowed: true, Warnings: warnings(v), AuditAnnotations: auditAnnotations(v)}
 	blocking := v.blocking()
 	switch {

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package remediate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+)
+
+// report records events for the step's transitions.
+func (c *Controller) report(rem *v1alpha1.Remediation, o rollout.Observation, intent rollout.Intent,
+	before []rollout.TargetView, b *record.Records) {
+	c.reportTargets(rem, before, b)
+	c.metrics.observe(rem, o, intent, before, b)
+	if reason := transition(o, intent); reason != "" {
+		c.events.Rollout(rem, reason, intent.Message)
+	}
+}
+
+// transition names the event of a step, or "" when nothing that people want to
+// know has happened.
+func transition(o rollout.Observation, intent rollout.Intent) string {
+	if intent.Reason == v1alpha1.ReasonApprovalOverdue && o.Status.Reason != intent.Reason {
+		return v1alpha1.EventApprovalOverdue
+	}
+	if intent.Phase == o.Status.Phase {
+		return ""
+	}
+	if o.Status.Phase == v1alpha1.PhaseSoaking && intent.Phase == v1alpha1.PhaseApplying {
+		if rollout.CanaryWave(o.Spec.Plan, o.Status.Wave) {
+			return v1alpha1.EventCanaryPassed
+		}
+		return v1alpha1.EventWaveDone
+	}
+	return intent.Phase.Facts().Event
+}
+
+// reportTargets records an event for each target whose state has changed to one
+// that its owners want to know of.
+func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []rollout.TargetView, b *record.Records) {
+	for i := range b.Places {
+		rec, ref := b.Record(i), b.Target(i).Object
+		switch {
+		case rec.State != before[i].State:
+			if reason, note := targetEvent(ref, rem, before[i].State, rec); reason != "" {
+				c.events.Target(ref, rem, reason, note)
+			}
+		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == rollout.StuckAfter &&
+			before[i].Attempts < rollout.StuckAfter:
+			c.events.Rollout(rem, v1alpha1.EventRemediationStuck,
+				fmt.Sprintf("%s can't be set back, and is tried again for ever: %s", ref.String(), rec.Message))
+		}
+	}
+}
+
+// shownFields bounds the fields that an event names; what is left of it bounds them too.
+const shownFields = 8
+
+// maxValue is how much of a field's value an event shows, in characters.
+const maxValue = 60
+
+// targetEvent is the event of a target's new state, or "" for none.
+func targetEvent(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, was v1alpha1.TargetState,
+	rec *v1alpha1.TargetRecord) (reason, note string) {
+	switch {
+	case rec.State == v1alpha1.TargetApplied && was != v1alpha1.TargetVerified:
+		return v1alpha1.EventRemediated, changedNote(ref, rem, rec)
+	case rec.State == v1alpha1.TargetReverted:
+		return v1alpha1.EventRemediationReverted,
+			fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec, fieldPath), rec.Message)
+	case rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonFighting:
+		return v1alpha1.EventRemediationFight,
+			fmt.Sprintf("fixed by policy %s, and %s", rem.Spec.Plan.Policy.Name, rec.Message)
+	case rec.State == v1alpha1.TargetFailed || rec.State == v1alpha1.TargetRevertConflict:
+		return v1alpha1.EventRemediationFailed, rec.Reason + ": " + rec.Message
+	case rec.State == v1alpha1.TargetSkipped && fix.LeftToOwner(rec):
+		return v1alpha1.EventManagedByOther, fix.ProposalNote(*rec)
+	}
+	return "", ""
+}
+
+// changedNote tells whoever owns a changed object, who may never have heard of Evenkeel: what
+// was changed, by which policy and plan, why, who answers for it, and how to opt out. What
+// people must do comes whole; the list of fields is cut when there is no room for it.
+func changedNote(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) string {
+	by := rem.Spec.Plan.Policy
+	head := fmt.Sprintf("changed by policy %s (plan %s): ", by.Name, rem.Name)
+	tail := ""
+	part := func(name, text string) {
+		if text != "" {
+			tail += ". " + name + ": " + text
+		}
+	}
+	if rec.Write != nil {
+		part("Because", strings.TrimRight(policy.OneLine(rec.Write.Violation), ". "))
+	}
+	part("Owner of the policy", by.Owner)
+	part("Runbook", by.RunbookURL)
+	part("To opt out", ref.OptOutCommand())
+	show := fieldPath
+	if showsValues(ref) {
+		show = fieldChange
+	}
+	return head + prose.Shorten(fieldsOf(rec, show), max(escalate.MaxNote-len(head)-len(tail), 0)) + tail
+}
+
+// showsValues says whether an event may show values of an object: whoever may read events of a
+// namespace may read these kinds by Kubernetes' own role view, and no others. What is recorded
+// of a Secret holds none of its values.
+func showsValues(ref v1alpha1.ObjectReference) bool {
+	group := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group
+	return ref.Namespace != "" &&
+		slices.Contains([]string{"", "apps", "autoscaling", "batch", "policy", "networking.k8s.io"}, group)
+}
+
+func fieldPath(f v1alpha1.FieldChange) string { return f.Path }
+
+func fieldChange(f v1alpha1.FieldChange) string {
+	return fmt.Sprintf("%s: %s → %s", f.Path, shownValue(f.Before), shownValue(f.After))
+}
+
+func shownValue(value *apiextensionsv1.JSON) string {
+	if value == nil {
+		return "(no field)"
+	}
+	return prose.ShortenCharacters(policy.OneLine(string(value.Raw)), maxValue)
+}
+
+// fieldsOf names the fields of a target's last write, the first few of them, or its action
+// where it changes none.
+func fieldsOf(rec *v1alpha1.TargetRecord, show func(v1alpha1.FieldChange) string) string {
+	if rec.Write == nil || len(rec.Write.Fields) == 0 {
+		return action(rec.Write)
+	}
+	var parts []string
+	for _, f := range rec.Write.Fields[:min(len(rec.Write.Fields), shownFields)] {
+		parts = append(parts, show(f))
+	}
+	text := strings.Join(parts, ", ")
+	if more := len(rec.Write.Fields) - shownFields; more > 0 {
+		text = fmt.Sprintf("%s and %d more", text, more)
+	}
+	return text
+}
+
+// action tells a write that changes no field: what it does, and to what.
+func action(w *v1alpha1.WriteRecord) string {
+	switch {
+	case w == nil || w.Action == "":
+		return "no field"
+	case w.Object == nil:
+		return string(w.Action)
+	}
+	return fmt.Sprintf("%s %s", w.Action, w.Object.String())
+}

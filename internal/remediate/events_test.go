@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package remediate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/escalate"
+)
+
+// The team whose object was changed reads one event: it says what, why, by whom, and how to
+// opt out, and shows values only to those who may read the object.
+func TestAChangedObjectsEventSaysWhatWhyAndHowToOptOut(t *testing.T) {
+	value := func(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
+	const optOut = "To opt out: kubectl annotate "
+	deployment := v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}
+	custom := v1alpha1.ObjectReference{APIVersion: "db.example/v1", Kind: "Database", Namespace: "shop", Name: "main"}
+	role := v1alpha1.ObjectReference{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole", Name: "all"}
+	change := func(path string) v1alpha1.FieldChange {
+		return v1alpha1.FieldChange{Path: path, Before: value(`"old"`), After: value(`"new"`)}
+	}
+	many := &v1alpha1.WriteRecord{Violation: "v"}
+	for i := range 20 {
+		many.Fields = append(many.Fields, change(fmt.Sprintf("/%s/%d", strings.Repeat("p", 150), i)))
+	}
+	cases := map[string]struct {
+		object    v1alpha1.ObjectReference
+		write     *v1alpha1.WriteRecord
+		want, not []string
+	}{
+		"a workload": {object: deployment,
+			write: &v1alpha1.WriteRecord{Violation: "runs as root.",
+				Fields: []v1alpha1.FieldChange{change("/spec/a"), {Path: "/spec/b", After: value(`true`)}}},
+			want: []string{`changed by policy p (plan p-1): /spec/a: "old" → "new", /spec/b: (no field) → true. `,
+				"Because: runs as root. Owner", "Owner of the policy: platform", "Runbook: https://run.example/p",
+				optOut + "deployment.v1.apps web evenkeel.dev/remediation=paused -n shop"}},
+		"an object of a kind that not every viewer may read": {object: custom,
+			write: &v1alpha1.WriteRecord{Fields: []v1alpha1.FieldChange{change("/spec/password")}},
+			want:  []string{"/spec/password. ", optOut + "database.v1.db.example main"},
+			not:   []string{"old", "new", "Because"}},
+		"an object of the cluster": {object: role,
+			write: &v1alpha1.WriteRecord{Fields: []v1alpha1.FieldChange{change("/rules")}},
+			want:  []string{"/rules. ", "all evenkeel.dev/remediation=paused"}, not: []string{"old", " -n "}},
+		"more than there is room for": {object: deployment, write: many,
+			want: []string{"…. Because: v", optOut}},
+		"a long value": {object: deployment,
+			write: &v1alpha1.WriteRecord{Fields: []v1alpha1.FieldChange{
+				{Path: "/data", Before: value(`"` + strings.Repeat("x", 99) + `"`)}}},
+			want: []string{"x… → (no field). "}, not: []string{strings.Repeat("x", 61)}},
+		"a write that changes no field": {object: deployment, write: &v1alpha1.WriteRecord{Action: "delete"},
+			want: []string{"(plan p-1): delete. "}},
+		"no write": {object: deployment, want: []string{"(plan p-1): no field. "}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rem := &v1alpha1.Remediation{}
+			rem.Name = "p-1"
+			rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{
+				Name: "p", Owner: "platform", RunbookURL: "https://run.example/p"}
+			reason, note := targetEvent(tc.object, rem, v1alpha1.TargetIntent,
+				&v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: tc.write})
+			if reason != v1alpha1.EventRemediated || len(note) > escalate.MaxNote {
+				t.Errorf("reason %s, %d bytes", reason, len(note))
+			}
+			for _, part := range tc.want {
+				if !strings.Contains(note, part) {
+					t.Errorf("no %q in\n%s", part, note)
+				}
+			}
+			for _, part := range tc.not {
+				if strings.Contains(note, part) {
+					t.Errorf("%q in\n%s", part, note)
+				}
+			}
+		})
+	}
+}

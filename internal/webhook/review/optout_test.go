@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import (
+	"strings"
+	"testing"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+)
+
+func TestAnOptOutThatHasNoEffectIsWarnedOfOnce(t *testing.T) {
+	with := func(object tree, part, value string) tree {
+		return webhooktest.Set(object, tree{v1alpha1.AnnotationRemediation: value}, "metadata", part)
+	}
+	good := func() tree { return webhooktest.Deployment("web", false) }
+	mistyped := with(good(), "annotations", "disabled")
+	cases := map[string]struct {
+		reason string
+		review tree
+		want   bool
+	}{
+		"it is written":           {review: webhooktest.Review("CREATE", mistyped, nil), want: true},
+		"it comes with an update": {review: webhooktest.Review("UPDATE", mistyped, good()), want: true},
+		"as a label": {review: webhooktest.Review("CREATE", with(good(), "labels", "paused"), nil),
+			want: true},
+		"it was there before": {
+			"a controller's updates would warn for ever", webhooktest.Review("UPDATE", mistyped, mistyped), false},
+		"it opts out": {
+			review: webhooktest.Review("CREATE", with(good(), "annotations", "paused"), nil)},
+		"nobody opts out":       {review: webhooktest.Review("CREATE", good(), nil)},
+		"the object is deleted": {review: webhooktest.Review("DELETE", nil, mistyped)},
+		"another value takes over": {
+			review: webhooktest.Review("UPDATE", with(good(), "annotations", "off"), mistyped), want: true},
+		"the object is refused": {
+			"the refusal is what counts",
+			webhooktest.Review("CREATE", with(webhooktest.Deployment("web", true), "annotations", "off"), nil), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := newHandler(t, v1alpha1.FailurePolicyFail,
+				webhooktest.NewCatalog(t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)))
+			got := strings.Join(webhooktest.Ask(t, h, tc.review).Warnings, "\n")
+			if strings.Contains(got, `must be "paused" to keep remediation off`) != tc.want {
+				t.Errorf("%s: warnings %q, want one: %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
