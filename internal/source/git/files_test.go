@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/source/git"
@@ -155,7 +156,7 @@ func TestPoliciesAreThoseOfACheckout(t *testing.T) {
 	if err != nil || len(want) != 3 {
 		t.Fatalf("%d policies (%v)", len(want), err)
 	}
-	if diff := cmp.Diff(want, load(t, s.files(), "policies")); diff != "" {
+	if diff := cmp.Diff(want, load(t, s.files(), "policies"), cmpopts.IgnoreUnexported(directory.Located{})); diff != "" {
 		t.Errorf("the repository's policies differ from the checkout's (-checkout +repository):\n%s", diff)
 	}
 }
