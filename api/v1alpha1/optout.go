@@ -29,16 +29,30 @@ func IneffectiveOptOut(obj metav1.Object) string {
 	return ""
 }
 
-// OptOutCommand is the command by which an object opts out of remediation.
+// OptOutCommand is the command by which an object opts out of remediation, to be pasted into a shell: names of
+// some kinds may hold anything but a slash and a percent sign.
 func (r ObjectReference) OptOutCommand() string {
 	kind := schema.FromAPIVersionAndKind(r.APIVersion, r.Kind)
 	resource := strings.ToLower(kind.Kind)
 	if kind.Group != "" {
 		resource += "." + kind.Version + "." + kind.Group
 	}
-	command := fmt.Sprintf("kubectl annotate %s %s %s=%s", resource, r.Name, AnnotationRemediation, RemediationPaused)
+	command := fmt.Sprintf("kubectl annotate %s %s %s=%s", resource, quoted(r.Name), AnnotationRemediation,
+		RemediationPaused)
 	if r.Namespace != "" {
-		command += " -n " + r.Namespace
+		command += " -n " + quoted(r.Namespace)
 	}
 	return command
+}
+
+// quoted is a word for a shell, in single quotes unless it needs none.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._:", r)
+	}
+	if word != "" && !strings.HasPrefix(word, "-") &&
+		strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -82,11 +82,6 @@ type WriteRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DigestAfter string `json:"digestAfter,omitempty"`
-	// violation is what the policy said of the object that the write fixes: the message of
-	// its first violation, cut when it is longer.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	Violation string `json:"violation,omitempty"`
 	// intentAt is when the write was decided.
 	// +optional
 	IntentAt *metav1.MicroTime `json:"intentAt,omitempty"`

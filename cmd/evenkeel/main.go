@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -38,7 +39,7 @@ func main() {
 		os.Exit(signalled.code())
 	case err == nil:
 		return
-	case errors.Is(err, syscall.EPIPE): // whoever reads has enough
+	case isOutputClosed(err): // whoever reads has enough
 		os.Exit(128 + int(syscall.SIGPIPE))
 	}
 	fmt.Fprintln(os.Stderr, "evenkeel:", err)
@@ -47,6 +48,14 @@ func main() {
 		os.Exit(coded.ExitCode())
 	}
 	os.Exit(1)
+}
+
+// isOutputClosed says whether a command ended because nobody reads what it prints. A connection
+// that breaks is another matter: nobody would know whether what was asked took effect.
+func isOutputClosed(err error) bool {
+	var file *fs.PathError
+	return errors.As(err, &file) && errors.Is(file, syscall.EPIPE) &&
+		(file.Path == os.Stdout.Name() || file.Path == os.Stderr.Name())
 }
 
 // signalError says which signal ended a command.

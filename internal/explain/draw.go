@@ -46,7 +46,7 @@ func (e *Explanation) Draw(style display.Style) []string {
 func (e *Explanation) drawPolicies(d *drawing) {
 	d.section("Policies")
 	switch {
-	case e.unjudged:
+	case e.PoliciesUnknown:
 		d.add("  not known: they couldn't be read")
 	case len(e.Policies) == 0:
 		d.add("  none concerns it")
@@ -69,7 +69,10 @@ func (e *Explanation) drawPolicies(d *drawing) {
 
 func (e *Explanation) drawPlans(d *drawing) {
 	d.section("Plans")
-	if len(e.Plans) == 0 {
+	switch {
+	case e.PlansUnknown:
+		d.add("  not known: they couldn't be read")
+	case len(e.Plans) == 0:
 		d.add("  none has held it, as far as the history goes")
 	}
 	for _, t := range e.Plans {
@@ -79,7 +82,6 @@ func (e *Explanation) drawPlans(d *drawing) {
 		}
 		if t.At != nil {
 			d.add("    written at %s%s", t.At.Format(time.RFC3339), undone(t))
-			d.maybe("    because: ", t.Violation)
 			d.maybe("    owner of the policy: ", t.Owner)
 			d.maybe("    runbook: ", t.Runbook)
 		}

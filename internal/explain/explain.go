@@ -32,7 +32,7 @@ func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapsh
 	if e.OptOut == "" {
 		e.IneffectiveOptOut = ineffectiveOptOut(object, namespace)
 	}
-	if e.unjudged = snapshot == nil; !e.unjudged {
+	if e.PoliciesUnknown = snapshot == nil; !e.PoliciesUnknown {
 		e.judge(ctx, snapshot, object, namespace, now)
 	}
 	if err := e.owners(ctx, reader, object, tools); err != nil {

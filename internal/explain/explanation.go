@@ -34,9 +34,9 @@ type Explanation struct {
 	Next []string `json:"next"`
 	// Unread says what couldn't be read, and is missing above.
 	Unread []string `json:"unread,omitempty"`
-
-	// unjudged: the policies couldn't be read.
-	unjudged bool
+	// PoliciesUnknown and PlansUnknown: they couldn't be read, so that an empty list says nothing.
+	PoliciesUnknown bool `json:"policiesUnknown,omitempty"`
+	PlansUnknown    bool `json:"plansUnknown,omitempty"`
 }
 
 // The words of a Verdict.
@@ -88,8 +88,6 @@ type Touch struct {
 	// UndoneAt is when it was undone.
 	UndoneAt *time.Time `json:"undoneAt,omitempty"`
 	Changes  []Change   `json:"changes,omitempty"`
-	// Violation is what the policy said of the object before.
-	Violation string `json:"violation,omitempty"`
 	// Owner is who answers for the policy, and Runbook what explains it.
 	Owner   string `json:"owner,omitempty"`
 	Runbook string `json:"runbook,omitempty"`

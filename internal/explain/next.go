@@ -25,15 +25,18 @@ func (e *Explanation) next() {
 	e.Next = append(e.Next, e.choices()...)
 }
 
-// choices are what the object's owner can do about the last change that stands.
+// choices are what the object's owner can do about the last change that stands; nothing of an
+// opt-out that is there.
 func (e *Explanation) choices() []string {
 	for _, t := range e.Plans {
 		if !t.SameObject || t.At == nil || t.UndoneAt != nil || working(t.Phase) {
 			continue
 		}
-		return []string{
-			fmt.Sprintf("to undo all that plan %[1]s changed: evenkeel rollout undo %[1]s", t.Plan),
-			"to keep remediation off this object from now on: " + e.Object.OptOutCommand()}
+		out := []string{fmt.Sprintf("to undo all that plan %[1]s changed: evenkeel rollout undo %[1]s", t.Plan)}
+		if e.OptOut == "" {
+			out = append(out, "to keep remediation off this object from now on: "+e.Object.OptOutCommand())
+		}
+		return out
 	}
 	return nil
 }
@@ -50,7 +53,7 @@ func (e *Explanation) nothing() string {
 		return "nothing here: a workload is judged and fixed at its root: " + explainCommand(root)
 	}
 	switch {
-	case e.unjudged:
+	case e.PoliciesUnknown:
 		return "not known: the policies couldn't be read"
 	case len(e.Policies) == 0:
 		return "nothing: no policy concerns it"

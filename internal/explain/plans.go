@@ -23,10 +23,12 @@ func (e *Explanation) plans(ctx context.Context, reader client.Reader) error {
 	e.Plans = []Touch{}
 	plans := &v1alpha1.RemediationList{}
 	if err := reader.List(ctx, plans); err != nil {
+		e.PlansUnknown = true
 		return e.mayBeMissing("remediations", err)
 	}
 	parts := &v1alpha1.RemediationSliceList{}
 	if err := reader.List(ctx, parts); err != nil {
+		e.PlansUnknown = true
 		return e.mayBeMissing("remediation slices", err)
 	}
 	slices.SortStableFunc(plans.Items, func(a, b v1alpha1.Remediation) int {
@@ -67,7 +69,6 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 		}
 		if rec.Write != nil {
 			t.add(*rec.Write)
-			t.Violation = policy.OneLine(rec.Write.Violation)
 			t.At, t.UndoneAt = at(rec.Write.AppliedAt), at(rec.Write.RevertedAt)
 		}
 		e.Plans = append(e.Plans, t)

@@ -30,8 +30,8 @@ type Options struct {
 	FreshConnections bool
 }
 
-// New errs when a file can't be used now. A file that can't be used later is the error of each request until it
-// can be.
+// New errs when a file can't be read now, or holds no certificate. A token that isn't there yet, and whatever can't
+// be used later, is the error of each request until it can be.
 //
 // A redirect is an answer like another: what it leads to could see the token, and would pass for the server.
 func New(o Options) (*http.Client, error) {
@@ -50,8 +50,8 @@ func New(o Options) (*http.Client, error) {
 	client.Timeout = o.Timeout
 	if o.BearerTokenFile != "" {
 		token := token{config.NewFileSecret(o.BearerTokenFile), "--" + o.Flags + "-bearer-token-file"}
-		if _, err := token.Fetch(context.Background()); err != nil {
-			return nil, err
+		if _, err := token.FileSecret.Fetch(context.Background()); err != nil {
+			return nil, fmt.Errorf("%s: %w", token.flag, err)
 		}
 		client.Transport = config.NewAuthorizationCredentialsRoundTripper("Bearer", token, client.Transport)
 	}

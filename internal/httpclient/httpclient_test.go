@@ -110,7 +110,6 @@ func TestFilesThatCantBeUsedNameTheirFlag(t *testing.T) {
 		options Options
 		want    []string
 	}{
-		"an empty token": {Options{BearerTokenFile: empty}, []string{"--peer-bearer-token-file", empty, "empty"}},
 		"no token": {Options{BearerTokenFile: empty + "no"},
 			[]string{"--peer-bearer-token-file", "no such file"}},
 		"no authority file": {Options{CAFile: empty + "no"}, []string{"--peer-ca-file", "no such file"}},
@@ -122,6 +121,23 @@ func TestFilesThatCantBeUsedNameTheirFlag(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: got %v, want %q", name, err, want)
 			}
+		}
+	}
+}
+
+// A token that isn't there yet mustn't keep the manager from starting, and with it admission.
+func TestATokenThatIsNotThereYetIsAnErrorOfTheRequest(t *testing.T) {
+	s, _ := serve(t)
+	token := filepath.Join(t.TempDir(), "token")
+	write(t, token, []byte(" \n"))
+	client, err := New(Options{Flags: "peer", BearerTokenFile: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = get(t, client, s.URL)
+	for _, want := range []string{"--peer-bearer-token-file", token, "empty"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }

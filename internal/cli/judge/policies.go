@@ -31,6 +31,8 @@ type policyChoice struct {
 	reader     command.YAMLReader
 	// connection is where --in-force reads; the command's own connection flags.
 	connection *connect.Flags
+	// offline: the command asks a cluster for the policies in force only, and none without --in-force.
+	offline bool
 	// namespaces are those of the cluster by name, once load has asked it.
 	namespaces map[string]map[string]any
 }
@@ -78,6 +80,9 @@ func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 		return nil, command.Exit(command.ExitUsage,
 			errors.New("--in-force and --policy exclude each other: give one of them"))
 	}
+	if err := c.asksWhatIsNamed(); err != nil {
+		return nil, err
+	}
 	set := &policySet{}
 	var err error
 	switch {
@@ -98,6 +103,18 @@ func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 		return nil, err
 	}
 	return set, c.filter(set)
+}
+
+// asksWhatIsNamed refuses a cluster that nobody would ask. --cluster meant the policies in force once, and takes a
+// value as kubectl's does: a switch or a path behind it would be taken for a name, and files be fixed by other rules.
+func (c *policyChoice) asksWhatIsNamed() error {
+	if !c.offline || c.cluster || c.connection == nil || c.connection.ClusterName == nil ||
+		*c.connection.ClusterName == "" {
+		return nil
+	}
+	return command.Exit(command.ExitUsage, fmt.Errorf("--cluster %q names a cluster of the kubeconfig, and no cluster "+
+		"is asked: add --in-force to judge by the policies in force there, or leave --cluster out",
+		*c.connection.ClusterName))
 }
 
 // filter takes out the policies that aren't asked for.

@@ -31,7 +31,8 @@ func patchDefinition() Definition {
 }
 
 // Apply applies the patch actions to a copy of the object, in order, as the API
-// server would (with the same library). The object itself isn't changed.
+// server would (with the same library), but for a replace of what isn't there: that is
+// an error. The object itself isn't changed.
 func Apply(obj map[string]any, actions []policy.Action) (map[string]any, error) {
 	doc, err := json.Marshal(obj)
 	if err != nil {

@@ -41,9 +41,6 @@ type Attempt struct {
 	Owner *v1alpha1.ObjectReference
 }
 
-// maxViolation is how much of a violation's message is recorded, in characters: each target of a slice has one.
-const maxViolation = 256
-
 // Prepare runs the protocol. It returns a record in state Intent when the writes
 // may be made, and otherwise the record that says why not.
 func (a *Attempt) Prepare(ctx context.Context) v1alpha1.TargetRecord {
@@ -74,9 +71,6 @@ func (a *Attempt) Intent() (v1alpha1.TargetRecord, error) {
 		}
 	}
 	rec := WithWrites(a.Previous, a.Writes)
-	if rec.Write != nil && len(a.decision.Violations) > 0 {
-		rec.Write.Violation = prose.ShortenCharacters(policy.OneLine(a.decision.Violations[0].Message), maxViolation)
-	}
 	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = v1alpha1.TargetIntent, "", "", nil, nil
 	return rec, nil
 }

@@ -117,26 +117,6 @@ func TestWhatIsCreatedOrDeletedCountsInTheRecord(t *testing.T) {
 	}
 }
 
-// What the policy said of the object is recorded with the write, in one line of bounded length.
-func TestAnIntentRecordsWhatTheFixIsFor(t *testing.T) {
-	long := strings.Repeat("é", 300)
-	for given, want := range map[string]string{
-		"runs as root": "runs as root", "two\nlines": "two lines", long: long[:2*255] + "…",
-	} {
-		a := attemptAt(fixtest.Waived(t, "team", fixtest.Now.Add(time.Hour)), fixtest.Widget(map[string]any{}))
-		a.decision.Violations = []policy.Violation{{Message: given}, {Message: "another"}}
-		a.Writes = []*Write{{}, {}}
-		rec, err := a.Intent()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rec.Write.Violation != want || rec.Preceding[0].Violation != "" {
-			t.Errorf("got %q and %q, want %q with the last write", rec.Write.Violation, rec.Preceding[0].Violation,
-				want)
-		}
-	}
-}
-
 func TestAMissingRightIsAwaitedButNotByAPreview(t *testing.T) {
 	for mode, want := range map[v1alpha1.RemediationMode]v1alpha1.TargetState{
 		v1alpha1.RemediationAutomatic: v1alpha1.TargetPending, v1alpha1.RemediationManual: v1alpha1.TargetPending,

@@ -123,7 +123,7 @@ func phases(p ...v1alpha1.RemediationPhase) []v1alpha1.RemediationPhase { return
 func stepEnded(o Observation) Intent {
 	if !o.Spec.WantsUndone() || !slices.ContainsFunc(o.Targets, o.undoes) {
 		return Intent{Phase: o.Status.Phase, Wave: o.Status.Wave, Reason: o.Status.Reason, Message: o.Status.Message,
-			Wait: o.poll(holdPoll, 0)}
+			Wait: o.poll(holdPoll, heldLooks)}
 	}
 	return Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: v1alpha1.ReasonUndone,
 		Message: o.Abort + "; " + o.undoing()}

@@ -33,7 +33,7 @@ func (o Observation) held(gate Gate) Intent {
 		from = v1alpha1.PhasePlanned
 	}
 	return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: gate.Reason, Message: gate.Message,
-		HeldFrom: from, Wait: o.poll(holdPoll, 0)}
+		HeldFrom: from, Wait: o.poll(holdPoll, heldLooks)}
 }
 
 // heldBeforeAll: the plan hasn't begun. An approval that is gone is asked for again.
@@ -84,7 +84,7 @@ func (o Observation) heldAfterFailure() Intent {
 	default:
 		return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: o.Status.Reason,
 			Message:  o.Status.Message,
-			HeldFrom: v1alpha1.PhaseVerifying, Wait: o.poll(holdPoll, 0)}
+			HeldFrom: v1alpha1.PhaseVerifying, Wait: o.poll(holdPoll, heldLooks)}
 	}
 }
 

@@ -61,7 +61,7 @@ func (o Observation) Unanswered() bool {
 
 func (o Observation) awaiting() Intent {
 	intent := Intent{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval,
-		Message: o.Approval.Message, Wait: o.poll(holdPoll, 0)}
+		Message: o.Approval.Message, Wait: o.poll(holdPoll, heldLooks)}
 	if o.Approval.Overdue {
 		intent.Reason = v1alpha1.ReasonApprovalOverdue
 	}

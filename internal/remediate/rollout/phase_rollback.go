@@ -72,7 +72,8 @@ func (o Observation) fail(f failure) Intent {
 		FailedIn: f.failedIn,
 		Message:  message + "; " + o.undoing()}
 	if o.Spec.Plan.Strategy.OnFailure == v1alpha1.FailureHold {
-		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying, o.poll(holdPoll, 0)
+		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying,
+			o.poll(holdPoll, heldLooks)
 		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort undoes it, "+
 			"evenkeel rollout retry verifies it once more", message)
 	}

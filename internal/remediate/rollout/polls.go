@@ -9,6 +9,9 @@ import "time"
 const (
 	// holdPoll is how often a held plan looks whether it may go on.
 	holdPoll = 5 * time.Second
+	// heldLooks is what a look of a held plan counts for: many may be held at once, and for
+	// long, so that none looks more often than once a second.
+	heldLooks = int(time.Second / readEvery)
 	// roomPoll is how often a plan looks whether a budget has room again.
 	roomPoll = 3 * time.Second
 	// claimPoll is how often a plan looks whether another is done with an object.

@@ -156,7 +156,8 @@ func TestPoliciesAreThoseOfACheckout(t *testing.T) {
 	if err != nil || len(want) != 3 {
 		t.Fatalf("%d policies (%v)", len(want), err)
 	}
-	if diff := cmp.Diff(want, load(t, s.files(), "policies"), cmpopts.IgnoreUnexported(directory.Located{})); diff != "" {
+	if diff := cmp.Diff(want, load(t, s.files(), "policies"),
+		cmpopts.IgnoreUnexported(directory.Located{})); diff != "" {
 		t.Errorf("the repository's policies differ from the checkout's (-checkout +repository):\n%s", diff)
 	}
 }
