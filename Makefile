@@ -139,6 +139,8 @@ image-push: ## Push what image has built to IMAGE:VERSION, with its SBOMs as ref
 generate: manifests ## Regenerate all that is generated: deep copies, manifests, tables in docs
 	@$(CONTROLLER_GEN) object paths=./api/...
 	@go run -C hack/tools ./apidocs $(CURDIR)/config/crd/bases $(CURDIR)/docs/reference/api.md
+	@rm -f config/schemas/*.json
+	@go run -C hack/tools ./schemas $(CURDIR)/config/crd/bases $(CURDIR)/config/schemas
 	@rm -rf docs/reference/cli
 	@env -u POD_NAMESPACE go run ./cmd/evenkeel docs docs/reference/cli
 	@rm -f docs/policies/*.md

@@ -82,6 +82,13 @@ type RemediationApprovalSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Policy string `json:"policy"`
+	// proposalDigest is the digest of the changes that are approved, as evenkeel rollout get
+	// and approve show it. A yes with another digest than the plan's never counts. Absent,
+	// a yes is to the plan's changes whatever they are.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	ProposalDigest string `json:"proposalDigest,omitempty"`
 	// decision is Approve or Reject.
 	// +required
 	Decision ApprovalDecision `json:"decision"`

@@ -32,13 +32,17 @@ const (
 	// ConditionFailed is True on a Remediation that has ended before it went through all
 	// its waves, for whatever reason, and absent otherwise.
 	ConditionFailed = "Failed"
-	// ConditionActive is True on a Waiver while it waives violations.
+	// ConditionActive is True on a Waiver while it waives violations, and on a PolicyOverride
+	// while it overrides its policy.
 	ConditionActive = "Active"
 	// ConditionClosed is True on a RemediationBreaker that lets writes through.
 	ConditionClosed = "Closed"
 	// ConditionDemoted is True on the RemediationBreaker of a policy for which only dry runs
 	// are made, and absent otherwise.
 	ConditionDemoted = "Demoted"
+	// ConditionOverridden is True on a ClusterRegoPolicy while a PolicyOverride softens its
+	// enforcement, and absent otherwise.
+	ConditionOverridden = "Overridden"
 )
 
 // Reasons of the conditions of a ClusterRegoPolicy, and of a RegoTemplate.
@@ -96,6 +100,17 @@ const (
 	ReasonInvalid = "Invalid"
 )
 
+// Reasons of a PolicyOverride's conditions, besides ReasonAccepted, ReasonExpired,
+// ReasonPolicyNotFound and ReasonInvalid.
+const (
+	// ReasonOverriding: the policy is overridden.
+	ReasonOverriding = "Overriding"
+	// ReasonCleared: a person has ended the override.
+	ReasonCleared = "Cleared"
+	// ReasonRequesterUnknown: admission hasn't recorded who asks; nothing is overridden.
+	ReasonRequesterUnknown = "RequesterUnknown"
+)
+
 // Reasons of a RemediationApproval's conditions, besides ReasonInvalid.
 const (
 	// ReasonInEffect: the answer counts, and the plan acts by it.
@@ -104,6 +119,8 @@ const (
 	ReasonPlanNotFound = "PlanNotFound"
 	// ReasonPlanMismatch: the answer is to another plan of that name.
 	ReasonPlanMismatch = "PlanMismatch"
+	// ReasonProposalMismatch: the answer is to other changes than the plan's.
+	ReasonProposalMismatch = "ProposalMismatch"
 	// ReasonNotAwaited: the plan awaits no answer.
 	ReasonNotAwaited = "NotAwaited"
 	// ReasonAlreadyAnswered: somebody else has answered the plan before.
@@ -166,10 +183,17 @@ const (
 	ReasonAborted = "Aborted"
 	// ReasonUndone: a person has had all of the plan undone (spec.desiredState: Undone).
 	ReasonUndone = "Undone"
+	// ReasonPolicyOverridden: a person has overridden the policy's enforcement, so that no new
+	// write of its plans begins; of the policy's own condition, that it is so.
+	ReasonPolicyOverridden = "PolicyOverridden"
 	// ReasonOutsideWindow: no maintenance window is open.
 	ReasonOutsideWindow = "OutsideWindow"
 	// ReasonNoWindow: no maintenance window opens within five years.
 	ReasonNoWindow = "NoWindow"
+	// ReasonFrozen: a freeze of the whole cluster lets no plan begin a write.
+	ReasonFrozen = "Frozen"
+	// ReasonFreezesUnreadable: the file of freezes can't be read, which counts as a freeze.
+	ReasonFreezesUnreadable = "FreezesUnreadable"
 	// ReasonBudgetInvalid: a budget can't be read, and means 0.
 	ReasonBudgetInvalid = "BudgetInvalid"
 	// ReasonWindowInvalid: a maintenance window can't be read, and is never open.
@@ -230,6 +254,10 @@ const (
 	// remediation with the value "paused".
 	// On: any object, Namespace. By: its owner.
 	AnnotationRemediation = "evenkeel.dev/remediation"
+	// AnnotationPausedUntil on an object or its namespace that opts out of remediation says until when, as RFC 3339
+	// has it: 2027-01-07T08:00:00Z. Without it, and with a time that can't be read, the opt-out has no end.
+	// On: any object, Namespace. By: its owner.
+	AnnotationPausedUntil = "evenkeel.dev/remediation-paused-until"
 	// AnnotationAuthor on a policy, a template or a strategy names the user who last changed its spec.
 	// Admission sets it; what a request itself says is replaced.
 	// On: ClusterRegoPolicy, RegoTemplate, RemediationStrategy. By: admission.

@@ -71,6 +71,10 @@ const (
 	// EventWaiverExpired: a Waiver's time is over, and the violations
 	// that it waived count again.
 	EventWaiverExpired = "WaiverExpired"
+	// EventPolicyOverridden: a person has softened a policy's enforcement until a set time.
+	EventPolicyOverridden = "PolicyOverridden"
+	// EventOverrideEnded: a policy is enforced as it declares again.
+	EventOverrideEnded = "OverrideEnded"
 	// EventScanIncomplete: some kind of the policy can't be listed or watched.
 	EventScanIncomplete = "ScanIncomplete"
 	// EventPolicySourceApplied: a revision, or a change of the source, has come into force.

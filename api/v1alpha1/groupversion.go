@@ -24,6 +24,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&ClusterWaiver{}, &ClusterWaiverList{},
 		&RemediationApproval{}, &RemediationApprovalList{},
 		&PolicySource{}, &PolicySourceList{},
+		&PolicyOverride{}, &PolicyOverrideList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -13,7 +13,8 @@ const NotObserved int64 = -1
 func ConditionTypes() []string {
 	return []string{ConditionReady, ConditionReconciling, ConditionStalled, ConditionSlow, ConditionLimited,
 		ConditionProgressing,
-		ConditionApproved, ConditionComplete, ConditionFailed, ConditionActive, ConditionClosed, ConditionDemoted}
+		ConditionApproved, ConditionComplete, ConditionFailed, ConditionActive, ConditionClosed, ConditionDemoted,
+		ConditionOverridden}
 }
 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.
@@ -34,6 +35,11 @@ func (w *Waiver) Observed() (generation *int64, conditions *[]metav1.Condition) 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.
 func (w *ClusterWaiver) Observed() (generation *int64, conditions *[]metav1.Condition) {
 	return &w.Status.ObservedGeneration, &w.Status.Conditions
+}
+
+// Observed is where the status keeps the generation that it speaks of, and its conditions.
+func (o *PolicyOverride) Observed() (generation *int64, conditions *[]metav1.Condition) {
+	return &o.Status.ObservedGeneration, &o.Status.Conditions
 }
 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.

@@ -5,28 +5,86 @@ package v1alpha1
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// OptsOut says whether an object, or a namespace for the objects in it, opts out of remediation.
-func OptsOut(obj metav1.Object) bool {
+// OptsOut says whether an object, or a namespace for the objects in it, opts out of remediation at a time. An
+// opt-out ends when the end that it names has come; an end that can't be read keeps it on.
+func OptsOut(obj metav1.Object, now time.Time) bool {
+	end, _ := OptOutEnd(obj)
+	return asksOut(obj) && (end.IsZero() || now.Before(end))
+}
+
+func asksOut(obj metav1.Object) bool {
 	return obj.GetAnnotations()[AnnotationRemediation] == RemediationPaused
 }
 
+// OptOutEnd is when an opt-out ends, or has ended; zero for none, for one without an end, and, with an error, for
+// one whose end can't be read.
+func OptOutEnd(obj metav1.Object) (time.Time, error) {
+	text, there := obj.GetAnnotations()[AnnotationPausedUntil]
+	if !there || !asksOut(obj) {
+		return time.Time{}, nil
+	}
+	end, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the annotation %s must be a time such as 2027-01-07T08:00:00Z: it is %.64q, "+
+			"and the opt-out goes on until that is corrected", AnnotationPausedUntil, text)
+	}
+	return end.UTC(), nil
+}
+
+// OptOutText is the opt-out of an object that opts out, and until when.
+func OptOutText(obj metav1.Object) string {
+	text := "the annotation " + AnnotationRemediation + ": " + RemediationPaused
+	switch end, err := OptOutEnd(obj); {
+	case err != nil:
+		return text + ", without an end: " + err.Error()
+	case !end.IsZero():
+		return text + ", until " + end.Format(time.RFC3339)
+	}
+	return text
+}
+
 // IneffectiveOptOut says why an object doesn't opt out though it seems meant to, and what to do;
-// empty when nothing seems meant.
+// empty when nothing seems meant, or the opt-out has ended as it was meant to.
 func IneffectiveOptOut(obj metav1.Object) string {
 	right := fmt.Sprintf("the annotation %s must be %q to keep remediation off", AnnotationRemediation,
 		RemediationPaused)
 	if value, there := obj.GetAnnotations()[AnnotationRemediation]; there && value != RemediationPaused {
 		return fmt.Sprintf("%s, and any other value has no effect: it is %.64q", right, value)
 	}
-	if value, there := obj.GetLabels()[AnnotationRemediation]; there && !OptsOut(obj) {
+	if value, there := obj.GetLabels()[AnnotationRemediation]; there && !asksOut(obj) {
 		return fmt.Sprintf("%s, and a label of that name has no effect: its value is %.64q", right, value)
 	}
+	if value, there := obj.GetAnnotations()[AnnotationPausedUntil]; there && !asksOut(obj) {
+		return fmt.Sprintf("%s, and %s has no effect without it: it is %.64q", right, AnnotationPausedUntil, value)
+	}
 	return ""
+}
+
+// DoubtfulOptOut says what whoever writes an opt-out should know: that it has no effect, that its end can't be
+// read, or that it has ended already; empty when there is nothing to say.
+func DoubtfulOptOut(obj metav1.Object, now time.Time) string {
+	if why := IneffectiveOptOut(obj); why != "" {
+		return why
+	}
+	switch end, err := OptOutEnd(obj); {
+	case err != nil:
+		return err.Error()
+	case !end.IsZero() && !now.Before(end):
+		return EndedOptOut(end)
+	}
+	return ""
+}
+
+// EndedOptOut says that an opt-out has ended, and what would keep remediation off again.
+func EndedOptOut(end time.Time) string {
+	return fmt.Sprintf("the opt-out ended at %s by the annotation %s: set a later time, or remove it to opt out for "+
+		"good", end.Format(time.RFC3339), AnnotationPausedUntil)
 }
 
 // OptOutCommand is the command by which an object opts out of remediation, to be pasted into a shell: names of

@@ -60,6 +60,13 @@ type RemediationSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	RetryToken string `json:"retryToken,omitempty"`
+	// windowOverride lets writes of this plan begin while its maintenance windows are closed or a freeze lasts.
+	// It must be the plan's own UID, so that it holds for no plan that is made anew under its name; any other
+	// text has no effect. Breakers, budgets, approvals and pauses hold all the same. Each change asks for the
+	// verb override-windows on the policy.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	WindowOverride string `json:"windowOverride,omitempty"`
 	// reason says why the request is made that it is part of. Admission moves it to
 	// requests.
 	// +optional
@@ -101,6 +108,11 @@ func (s *RemediationSpec) AskedBy() *RequestRecord {
 	actions := map[DesiredState]RequestAction{"": ActionResume, StateRunning: ActionResume, StatePaused: ActionPause,
 		StateAborted: ActionAbort, StateUndone: ActionUndo}
 	return LatestRequest(s.Requests, actions[s.DesiredState], ActionPause, ActionResume, ActionAbort, ActionUndo)
+}
+
+// OverridesWindows says whether a person lets this very plan write while its windows are closed or a freeze lasts.
+func (r *Remediation) OverridesWindows() bool {
+	return r.Spec.WindowOverride != "" && r.Spec.WindowOverride == string(r.UID)
 }
 
 // RetryAsked says whether a person wants the plan's policy to be planned again after this

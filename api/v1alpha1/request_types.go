@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxRequests is how many requests of people a plan or a breaker remembers.
+// MaxRequests is how many requests of people a plan, a breaker or an override remembers.
 const MaxRequests = 10
 
-// RequestAction is what a person asks of a plan or of a breaker.
-// +kubebuilder:validation:Enum=ForceOpen;Release;Reset;Pause;Resume;Abort;Undo;Retry
+// RequestAction is what a person asks of a plan, of a breaker or of a policy.
+// +kubebuilder:validation:Enum=ForceOpen;Release;Reset;Pause;Resume;Abort;Undo;Retry;Override;ClearOverride;OverrideWindows;RespectWindows
 type RequestAction string
 
 const (
@@ -32,6 +32,14 @@ const (
 	ActionUndo RequestAction = "Undo"
 	// ActionRetry has a wave that is held by a failure verified once more.
 	ActionRetry RequestAction = "Retry"
+	// ActionOverride has a policy enforced otherwise than it declares, until a set time.
+	ActionOverride RequestAction = "Override"
+	// ActionClearOverride ends that before its time.
+	ActionClearOverride RequestAction = "ClearOverride"
+	// ActionOverrideWindows lets a plan write while its windows are closed or a freeze lasts.
+	ActionOverrideWindows RequestAction = "OverrideWindows"
+	// ActionRespectWindows takes that back.
+	ActionRespectWindows RequestAction = "RespectWindows"
 )
 
 // RequestRecord is one thing that a person has asked for, as admission has seen it.
@@ -50,7 +58,7 @@ type RequestRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`
-	// token is the token of a reset or a retry.
+	// token is the token of a reset or a retry, or the UID of the plan that may override its windows.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Token string `json:"token,omitempty"`

@@ -69,6 +69,9 @@ const (
 	ReasonFighting = "Fighting"
 	// ReasonOwned: a controller owns the object; it is fixed at its root owner.
 	ReasonOwned = "Owned"
+	// ReasonChangedSinceApproval: the fix isn't the one that was approved, for the object
+	// has changed since; the next plan asks again.
+	ReasonChangedSinceApproval = "ChangedSinceApproval"
 	// ReasonAlreadyClean: the object violates no longer.
 	ReasonAlreadyClean = "AlreadyClean"
 	// ReasonWaived: a Waiver covers the object.
@@ -288,7 +291,10 @@ type TargetRecord struct {
 	// +optional
 	NextAttemptAt *metav1.MicroTime `json:"nextAttemptAt,omitempty"`
 	// proposal is the fix of an object that is left to its owner: a unified diff
-	// of the object's YAML, cut when it is longer. Values of a Secret are censored.
+	// of the object's YAML, cut when it is longer. Of a target whose plan a person must
+	// approve it is the change that is approved: a digest of all that would be written, and
+	// the fields with their values before and after, or which target of the slice has the
+	// same; nothing else is written then. Values of a Secret are censored.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Proposal string `json:"proposal,omitempty"`

@@ -32,15 +32,30 @@ type BudgetStrategy struct {
 	MaxTargets *int32 `json:"maxTargets,omitempty"`
 }
 
-// MaintenanceWindow is a recurring time at which writes may begin.
+// WindowKind says what a maintenance window does while it lasts.
+// +kubebuilder:validation:Enum=Allow;Deny
+type WindowKind string
+
+const (
+	// WindowAllow lets writes begin.
+	WindowAllow WindowKind = "Allow"
+	// WindowDeny lets none begin, whatever other windows say.
+	WindowDeny WindowKind = "Deny"
+)
+
+// MaintenanceWindow is a recurring time at which writes may begin, or, of kind Deny, may not.
 type MaintenanceWindow struct {
-	// schedule is when the window opens, in the five fields of cron: minute,
+	// kind is what the window does while it lasts: Allow lets writes begin, Deny lets none begin, and
+	// wins. Where all windows are of kind Deny, writes may begin outside them. Default: Allow.
+	// +optional
+	Kind WindowKind `json:"kind,omitempty"`
+	// schedule is when the window begins, in the five fields of cron: minute,
 	// hour, day of month, month, day of week; for example "0 22 * * 1-5".
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Schedule string `json:"schedule"`
-	// duration is how long it stays open, in elapsed time, at most 7 days.
+	// duration is how long it lasts, in elapsed time, at most 7 days.
 	// +required
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32

@@ -45,7 +45,7 @@ type step struct {
 // clusterTests need a control plane, or take long, so they aren't unit tests.
 func clusterTests() []string {
 	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough",
-		"test/dist", "test/sources", "test/attack", "test/image"}
+		"test/dist", "test/sources", "test/attack", "test/image", "test/journeys"}
 }
 
 // stages lists every stage in order: cheap ones first, so that mistakes show soon.
@@ -90,7 +90,7 @@ func stages() []stage {
 			steps: []step{
 				{dir: ".", procs: 3, test: []string{"--timeout=25m", "./test/integration"}},
 				{dir: ".", test: []string{"-count=1", "-p=2", "-timeout=25m", "./test/config/...", "./test/sources/...",
-					"./test/escalation/..."}},
+					"./test/escalation/...", "./test/journeys/..."}},
 			},
 		},
 		{

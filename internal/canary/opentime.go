@@ -8,7 +8,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// maxOpenings bounds how many openings OpenFor goes through.
+// maxOpenings bounds how many openings OpenFor goes through, those of windows that it follows to the next included.
 const maxOpenings = 2000
 
 // OpenFor is when maintenance windows have been open for so long in all since a
@@ -16,10 +16,13 @@ const maxOpenings = 2000
 // can't be read, all time counts. Zero means never.
 func OpenFor(windows []v1alpha1.MaintenanceWindow, since time.Time, d time.Duration) time.Time {
 	at, left := since, d
-	for range maxOpenings {
-		w, err := WindowState(windows, at)
-		switch {
-		case err != nil, w.Open && w.Closes.IsZero():
+	c, err := readWindows(windows)
+	if err != nil {
+		return at.Add(left)
+	}
+	for steps := maxOpenings; steps > 0; steps-- {
+		switch w := c.state(at, &steps); {
+		case w.Open && w.Closes.IsZero():
 			return at.Add(left)
 		case w.Open && w.Closes.Sub(at) >= left:
 			return at.Add(left)

@@ -32,6 +32,12 @@ func TestOpenFor(t *testing.T) {
 		"From within a window": {
 			"half an hour is left of it", []v1alpha1.MaintenanceWindow{window("30 11 * * *", time.Hour, "")}, time.Hour,
 			noon.Add(day)},
+		"Time that is denied doesn't count": {
+			"an hour from noon on is denied", []v1alpha1.MaintenanceWindow{denied(window("0 12 * * *", time.Hour, ""))},
+			2 * time.Hour, noon.Add(3 * time.Hour)},
+		"Denied always": {
+			"it never had the time", []v1alpha1.MaintenanceWindow{denied(window("* * * * *", time.Minute, ""))},
+			time.Hour, time.Time{}},
 		"A window of a day that never comes": {
 			"30 February is refused as a schedule", []v1alpha1.MaintenanceWindow{window("0 0 30 2 *", time.Hour, "")},
 			time.Hour, noon.Add(time.Hour)},

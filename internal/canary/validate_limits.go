@@ -40,6 +40,7 @@ func checkWindows(p *problems, windows []v1alpha1.MaintenanceWindow) {
 	p.atMost("windows", len(windows), maxWindows)
 	for i, w := range windows {
 		field := fmt.Sprintf("windows[%d].", i)
+		p.addErr(field+"kind", checkWindowKind(w.Kind))
 		_, err := readSchedule(w.Schedule)
 		p.addErr(field+"schedule", err)
 		p.addErr(field+"duration", checkWindowDuration(w.Duration.Duration))

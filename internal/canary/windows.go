@@ -22,17 +22,20 @@ const (
 // closesHorizon is how far ahead Window.Closes is looked for.
 const closesHorizon = 24 * time.Hour
 
+// maxJoined bounds how many windows are followed to find when writes may begin again: days or months of what
+// people write, and no time of anybody's for windows of a minute each that deny for ever.
+const maxJoined = 500
+
 // Window says whether writes may begin, by the maintenance windows.
 type Window struct {
-	// Open says whether some window is open now, or whether there are none.
+	// Open says whether some window is open now, or whether there are none, and none of kind Deny is.
 	Open bool
-	// Opens is when the next window opens, while Open is false. Zero means not
-	// within five years.
+	// Opens is when writes may begin next, while Open is false. Zero means not within five years, nor
+	// before so many windows have come and gone that nobody will wait for it.
 	Opens time.Time
 	// Closes is when the windows that are open now, and those that join on to
-	// them, have closed, while Open is true. When they go on for longer than a
-	// day, it may be any time after that day. Zero means never: there are no
-	// windows.
+	// them, have closed, or when one of kind Deny begins, while Open is true. When they go on for longer than a
+	// day, it may be any time after that day. Zero means never.
 	Closes time.Time
 }
 
@@ -43,41 +46,95 @@ type Window struct {
 // last isn't. A time that clocks put forward leave out opens the window at the
 // instant they are put forward; a time that comes twice when clocks are put back
 // opens it the first time only. Windows that overlap or touch join. No windows
-// mean always open.
+// of kind Allow mean always open. While one of kind Deny lasts, nothing is open.
 //
 // A window that can't be read is an error, and nothing is open.
 func WindowState(windows []v1alpha1.MaintenanceWindow, now time.Time) (Window, error) {
-	if len(windows) == 0 {
-		return Window{Open: true}, nil
+	c, err := readWindows(windows)
+	if err != nil {
+		return Window{}, err
 	}
-	recurring := make([]recurrence, 0, len(windows))
+	steps := maxJoined
+	return c.state(now, &steps), nil
+}
+
+// readWindows reads the windows of a strategy. The error gives the one that can't be read.
+func readWindows(windows []v1alpha1.MaintenanceWindow) (c calendar, err error) {
 	for i, w := range windows {
 		r, err := readWindow(w)
 		if err != nil {
-			return Window{}, fmt.Errorf("windows[%d]: %w", i, err)
+			return calendar{}, fmt.Errorf("windows[%d]: %w", i, err)
 		}
-		recurring = append(recurring, r)
+		if w.Kind == v1alpha1.WindowDeny {
+			c.deny = append(c.deny, r)
+		} else {
+			c.allow = append(c.allow, r)
+		}
 	}
-	if closes := closesAfter(recurring, now); closes.After(now) {
-		return Window{Open: true, Closes: closes.UTC()}, nil
+	return c, nil
+}
+
+// calendar are the windows of a strategy that could be read, by kind.
+type calendar struct{ allow, deny []recurrence }
+
+// state says whether writes may begin at a time, and takes the steps that it follows windows for from those left.
+func (c calendar) state(now time.Time, steps *int) Window {
+	if !c.open(now) {
+		return Window{Opens: c.opens(now, steps)}
 	}
-	return Window{Opens: nextOpening(recurring, now)}, nil
+	state := Window{Open: true}
+	if len(c.allow) > 0 {
+		state.Closes = closesAfter(c.allow, now).UTC()
+	}
+	if denied := nextOpening(c.deny, now); !denied.IsZero() && (state.Closes.IsZero() || denied.Before(state.Closes)) {
+		state.Closes = denied
+	}
+	return state
+}
+
+// open says whether writes may begin at t.
+func (c calendar) open(t time.Time) bool {
+	return !endOf(c.deny, t).After(t) && (len(c.allow) == 0 || endOf(c.allow, t).After(t))
+}
+
+// opens is the first time from t on at which writes may begin; zero when there is none within bounds.
+func (c calendar) opens(t time.Time, steps *int) time.Time {
+	for ; *steps > 0; *steps-- {
+		denied := endOf(c.deny, t)
+		switch {
+		case denied.After(t):
+			t = denied
+		case len(c.allow) == 0 || endOf(c.allow, t).After(t):
+			return t.UTC()
+		default:
+			if t = nextOpening(c.allow, t); t.IsZero() {
+				return t
+			}
+		}
+	}
+	return time.Time{}
 }
 
 // closesAfter is the end of the joined windows that t lies in, or t in none.
 func closesAfter(windows []recurrence, t time.Time) time.Time {
 	for end := t; ; {
-		further := end
-		for _, w := range windows {
-			if opened, found := w.latest(end); found && opened.Add(w.duration).After(further) {
-				further = opened.Add(w.duration)
-			}
-		}
+		further := endOf(windows, end)
 		if further.Equal(end) || further.Sub(t) > closesHorizon {
 			return further
 		}
 		end = further
 	}
+}
+
+// endOf is the last end of the windows that t lies in, or t in none.
+func endOf(windows []recurrence, t time.Time) time.Time {
+	end := t
+	for _, w := range windows {
+		if opened, found := w.latest(t); found && opened.Add(w.duration).After(end) {
+			end = opened.Add(w.duration)
+		}
+	}
+	return end
 }
 
 // nextOpening is the first opening of any window after t.
@@ -100,6 +157,9 @@ type recurrence struct {
 
 // readWindow reads one window. The error gives the field within the window.
 func readWindow(w v1alpha1.MaintenanceWindow) (recurrence, error) {
+	if err := checkWindowKind(w.Kind); err != nil {
+		return recurrence{}, fmt.Errorf("kind: %w", err)
+	}
 	schedule, err := readSchedule(w.Schedule)
 	if err != nil {
 		return recurrence{}, fmt.Errorf("schedule: %w", err)
@@ -145,6 +205,13 @@ func readZone(name string) (*time.Location, error) {
 		return nil, fmt.Errorf("%q isn't the IANA name of a time zone, such as Europe/Berlin: %w", name, err)
 	}
 	return zone, nil
+}
+
+func checkWindowKind(kind v1alpha1.WindowKind) error {
+	if kind != "" && kind != v1alpha1.WindowAllow && kind != v1alpha1.WindowDeny {
+		return fmt.Errorf("%q: must be %s or %s", kind, v1alpha1.WindowAllow, v1alpha1.WindowDeny)
+	}
+	return nil
 }
 
 func checkWindowDuration(d time.Duration) error {

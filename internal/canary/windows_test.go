@@ -18,6 +18,12 @@ func window(schedule string, duration time.Duration, zone string) v1alpha1.Maint
 	return v1alpha1.MaintenanceWindow{Schedule: schedule, Duration: metav1.Duration{Duration: duration}, TimeZone: zone}
 }
 
+// denied makes a window one of kind Deny.
+func denied(w v1alpha1.MaintenanceWindow) v1alpha1.MaintenanceWindow {
+	w.Kind = v1alpha1.WindowDeny
+	return w
+}
+
 func instant(t *testing.T, text string) time.Time {
 	t.Helper()
 	if text == "" {
@@ -147,6 +153,47 @@ func TestWindowState(t *testing.T) {
 			windows: windows{window("0 0 * * *", 25*time.Hour, "UTC")},
 			now:     "2026-11-21T12:00:00Z", open: true, closes: "2026-11-23T01:00:00Z",
 		},
+		"The kind Allow is the default": {
+			reason: "a window that names it is like one that doesn't",
+			windows: windows{{Kind: v1alpha1.WindowAllow, Schedule: "0 1 * * *",
+				Duration: metav1.Duration{Duration: time.Hour}}},
+			now: "2026-11-21T12:00:00Z", opens: "2026-11-22T01:00:00Z",
+		},
+		"Where all windows deny, writes may begin outside them": {
+			reason:  "working hours are kept free of changes",
+			windows: windows{denied(window("0 8 * * 1-5", 10*time.Hour, "UTC"))},
+			now:     "2026-11-21T12:00:00Z", open: true, closes: "2026-11-23T08:00:00Z",
+		},
+		"Nothing is open while one denies": {
+			reason:  "Monday at noon",
+			windows: windows{denied(window("0 8 * * 1-5", 10*time.Hour, "UTC"))},
+			now:     "2026-11-23T12:00:00Z", opens: "2026-11-23T18:00:00Z",
+		},
+		"One that denies wins": {
+			reason:  "the night is open, but not while backups run",
+			windows: windows{window("0 22 * * *", 8*time.Hour, "UTC"), denied(window("0 1 * * *", time.Hour, "UTC"))},
+			now:     "2026-11-21T01:30:00Z", opens: "2026-11-21T02:00:00Z",
+		},
+		"One that denies closes those that are open": {
+			reason:  "backups begin before the night ends",
+			windows: windows{window("0 22 * * *", 8*time.Hour, "UTC"), denied(window("0 1 * * *", time.Hour, "UTC"))},
+			now:     "2026-11-20T23:00:00Z", open: true, closes: "2026-11-21T01:00:00Z",
+		},
+		"One that denies to the end of an open one is followed by the next": {
+			reason:  "the whole of Saturday is denied, so that Sunday's window is the next",
+			windows: windows{window("0 22 * * *", time.Hour, "UTC"), denied(window("0 0 * * 6", 24*time.Hour, "UTC"))},
+			now:     "2026-11-21T12:00:00Z", opens: "2026-11-22T22:00:00Z",
+		},
+		"One that denies for a month is waited for": {
+			reason:  "each day of December joins the next",
+			windows: windows{denied(window("0 0 * 12 *", 24*time.Hour, "UTC"))},
+			now:     "2026-12-02T12:00:00Z", opens: "2027-01-01T00:00:00Z",
+		},
+		"One that denies always is never waited for": {
+			reason:  "looking ahead is bounded",
+			windows: windows{denied(window("* * * * *", time.Minute, "UTC"))},
+			now:     "2026-11-21T12:00:00Z",
+		},
 		"The nearest of several windows opens next": {
 			reason:  "Sunday is nearer than Monday",
 			windows: windows{window("0 1 * * 1", time.Hour, "UTC"), window("0 1 * * 0", time.Hour, "UTC")},
@@ -189,7 +236,9 @@ func TestWindowsThatCantBeReadAreClosed(t *testing.T) {
 		"A zone nobody knows": {window("0 0 * * *", hour, "Europe/Brelin"),
 			`timeZone: "Europe/Brelin" isn't the IANA name of a time zone, such as Europe/Berlin`},
 		"The machine's zone": {window("0 0 * * *", hour, "Local"), "it differs from machine to machine"},
-		"A path":             {window("0 0 * * *", hour, "../etc/passwd"), "isn't the IANA name"},
+		"Another kind": {v1alpha1.MaintenanceWindow{Kind: "deny", Schedule: "0 0 * * *", TimeZone: "UTC",
+			Duration: metav1.Duration{Duration: hour}}, `kind: "deny": must be Allow or Deny`},
+		"A path": {window("0 0 * * *", hour, "../etc/passwd"), "isn't the IANA name"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

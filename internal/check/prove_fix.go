@@ -23,6 +23,8 @@ type ProvenFix struct {
 	Steps []action.Step
 	// Object is how the object looks after them; nil when they remove it.
 	Object map[string]any
+	// Before and After are the verdicts of all policies on both; none when the object is removed.
+	Before, After []catalog.Result
 }
 
 // ProveFix applies what a policy proposes for a subject to a copy, and proves it as a
@@ -45,7 +47,21 @@ func ProveFix(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject,
 	judge := func(object map[string]any) []catalog.Result {
 		return snapshot.Evaluate(ctx, policy.NewAudit(object, subject.Namespace, now))
 	}
-	return resolved, proves(name, judge(subject.Object), judge(after))
+	resolved.Before, resolved.After = judge(subject.Object), judge(after)
+	return resolved, proves(name, resolved.Before, resolved.After)
+}
+
+// ProveHarmless is ProveFix for what is left in a file: what harms finds is an error too.
+func ProveHarmless(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject, name string,
+	actions []policy.Action, now time.Time) (ProvenFix, error) {
+	resolved, err := ProveFix(ctx, snapshot, subject, name, actions, now)
+	if err != nil || resolved.Object == nil {
+		return resolved, err
+	}
+	if harm := harms(name, resolved.Before, resolved.After); harm != "" {
+		return resolved, errors.New(harm)
+	}
+	return resolved, nil
 }
 
 // proves compares the verdicts of all policies before and after a fix.
@@ -72,10 +88,10 @@ func proves(name string, verdictsBefore, verdictsAfter []catalog.Result) error {
 	return nil
 }
 
-// Harms says what any policy finds that it didn't find before, the milder ones
+// harms says what any policy finds that it didn't find before, the milder ones
 // included, or that the policy looks away instead of being content: what fix leaves in a
 // file. It is empty for a fix that does no harm.
-func Harms(resolved string, before, after []catalog.Result) string {
+func harms(resolved string, before, after []catalog.Result) string {
 	known := map[string][]policy.Violation{}
 	for i := range before {
 		known[before[i].Policy] = before[i].Violations
@@ -97,31 +113,26 @@ func Harms(resolved string, before, after []catalog.Result) string {
 	return ""
 }
 
-// fix is the diff of the result's actions if they are proven to work, else why there is
-// none.
-func (w *worker) fix(ctx context.Context, r *Result) (diff, reason string) {
+// fix finds the fix of a result, if its actions are proven to work, else why there is none.
+func (w *worker) fix(ctx context.Context, r *Result) {
 	switch {
 	case r.Waived != nil || len(r.Violations) == 0:
-		return "", ""
+		return
 	case len(r.Actions) == 0 && r.Err != nil:
-		return "", "" // the error is told
+		return // the error is told
 	case len(r.Actions) == 0:
-		return "", "the policy proposes none for this object"
+		r.NoFix = "the policy proposes none for this object"
+		return
 	}
-	resolved, err := ProveFix(ctx, w.snapshot, &r.Subject, r.Policy.Name, r.Actions, w.opts.Now)
-	if err == nil && resolved.Object != nil {
-		judge := func(object map[string]any) []catalog.Result {
-			return w.snapshot.Evaluate(ctx, policy.NewAudit(object, r.Namespace, w.opts.Now))
-		}
-		if harm := Harms(r.Policy.Name, judge(r.Object), judge(resolved.Object)); harm != "" {
-			err = errors.New(harm)
-		}
-	}
+	resolved, err := ProveHarmless(ctx, w.opts.Among, &r.Subject, r.Policy.Name, r.Actions, w.opts.Now)
 	if err == nil {
-		diff, err = action.Propose(r.Title(), r.Object, resolved.Object, resolved.Steps, maxDiff)
+		r.Fix, err = action.Propose(r.Title(), r.Object, resolved.Object, resolved.Steps, maxDiff)
 	}
 	if err != nil {
-		return "", policy.SecretsOf(r.Object).Redact(policy.OneLine(err.Error()))
+		r.NoFix = policy.SecretsOf(r.Object).Redact(policy.OneLine(err.Error()))
+		return
 	}
-	return diff, ""
+	if r.Document != nil { // of a live object nobody asks, and a cluster's would fill the memory
+		r.Fixed = resolved.Object
+	}
 }

@@ -34,11 +34,25 @@ type Result struct {
 	// when it wasn't asked for, or nothing proved to work. Values of a Secret are
 	// censored.
 	Fix string
+	// Fixed is the object as that change leaves it; nil where Fix is empty or removes the object, and
+	// of a live object.
+	Fixed map[string]any
+	// Edits make that change in the file, once they were asked for: package fix.
+	Edits []Edit
 	// NoFix says why there is none, when it was asked for.
 	NoFix string
 
 	lines map[string]int
 }
+
+// Edit replaces a part of a file, up to End, which it doesn't take in.
+type Edit struct {
+	Start, End Position
+	Text       string
+}
+
+// Position is a place in a file: its line and the column in it, in UTF-16 code units as SARIF has it, both from 1.
+type Position struct{ Line, Column int }
 
 // LineAt is the line of the field that a JSON Pointer into the object leads to; 0
 // for a live object.

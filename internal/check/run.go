@@ -23,11 +23,16 @@ type Options struct {
 	Now time.Time
 	// Fix asks for Result.Fix.
 	Fix bool
+	// Among are the policies that a fix must get along with, and is proven by. Default: those that judge.
+	Among *catalog.Snapshot
 	// Clean asks for Report.Clean.
 	Clean bool
 	// Lean keeps no more of an object in a result than its kind and what names it,
 	// so that memory grows with what is found, not with what is looked at.
 	Lean bool
+	// Took is called after each object with what each policy said of it and how long that took, by many
+	// goroutines at once; nil for nobody.
+	Took func(subject *Subject, verdicts []catalog.Result)
 	// Judged is called after each object, by many goroutines at once; nil for
 	// nobody.
 	Judged func()
@@ -41,6 +46,7 @@ func Run(ctx context.Context, snapshot *catalog.Snapshot, subjects iter.Seq2[Sub
 	if opts.Now.IsZero() {
 		return nil, errors.New("check.Options.Now is missing")
 	}
+	opts.Among = cmp.Or(opts.Among, snapshot)
 	workers := make([]worker, runtime.GOMAXPROCS(0))
 	queue := make(chan Subject, 4*len(workers))
 	var wg sync.WaitGroup
@@ -108,6 +114,9 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 	if ctx.Err() != nil {
 		return // what was stopped is no verdict
 	}
+	if w.opts.Took != nil {
+		w.opts.Took(&subject, verdicts)
+	}
 	w.objects++
 	if len(verdicts) == 0 {
 		w.unconcerned++
@@ -127,7 +136,7 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 		}
 		result.locate()
 		if w.opts.Fix {
-			result.Fix, result.NoFix = w.fix(ctx, &result)
+			w.fix(ctx, &result)
 		}
 		result.Subject = w.kept(subject)
 		w.results = append(w.results, result)

@@ -22,6 +22,8 @@ type Subject struct {
 	// LineOf is the line of the field that a JSON Pointer leads to; nil for a live
 	// object.
 	LineOf func(pointer string) int
+	// Document is where it is written; nil for a live object.
+	Document *manifest.Document
 }
 
 // Title calls the object by kind, namespace and name, or the prefix of the name
@@ -66,6 +68,7 @@ func Of(documents []manifest.Document, namespace string, namespaces map[string]m
 			File:      d.File,
 			Line:      d.Line,
 			LineOf:    d.LineOf,
+			Document:  d,
 		}
 	}
 	return subjects

@@ -31,6 +31,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/diagnose"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // doctorOptions are the flags of doctor.
@@ -46,8 +47,8 @@ func newDoctorCommand() *cobra.Command {
 		Short: "Check an installation, and say what to do about what is wrong",
 		Long: `Doctor looks at an installation from outside: the API server and its clock, the
 kinds, the manager and its leader, the webhooks, their certificate and whether they
-judge, policies, sources, scans, permissions, breakers, rollouts and alert delivery. It
-changes nothing: what it sends through admission is a dry run.
+judge, policies, sources, scans, permissions, opt-outs without effect, breakers, rollouts
+and alert delivery. It changes nothing: what it sends through admission is a dry run.
 
 The checks stand in the order in which things depend on each other: fix the first
 that fails first. It ends with code 0 when nothing failed, with 1 when something did,
@@ -101,11 +102,12 @@ func printFinding(out io.Writer, style display.Style, f diagnose.Finding) {
 		diagnose.Fail: style.Bad, diagnose.Unknown: style.Bad}[f.Status]
 	fmt.Fprintf(out, "%s  %-14s  %s\n", paint(fmt.Sprintf("%-7s", f.Status)), f.Check, oneLine(f.Message))
 	if f.Do != "" {
-		fmt.Fprintf(out, "%-7s  %-14s  → %s\n", "", "", f.Do)
+		fmt.Fprintf(out, "%-7s  %-14s  → %s\n", "", "", oneLine(f.Do))
 	}
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine fits a line of a terminal: what others have written may be in it.
+func oneLine(text string) string { return strings.Join(strings.Fields(policy.OneLine(text)), " ") }
 
 // installation connects to the cluster with all kinds that are looked at.
 func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installation, error) {

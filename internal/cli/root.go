@@ -9,6 +9,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/breaker"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/judge"
+	"evenkeel.dev/evenkeel/internal/cli/policy"
 	"evenkeel.dev/evenkeel/internal/cli/rollout"
 	"evenkeel.dev/evenkeel/internal/cli/source"
 )
@@ -31,7 +32,8 @@ in the cluster, and by remediating violations through a verified rollout.`,
 	}
 	command.TakesCommand(root)
 	root.AddCommand(newManagerCommand(), newDoctorCommand(), newVersionCommand(), newDocsCommand())
-	root.AddCommand(rollout.NewCommand(), breaker.NewCommand(), source.NewCommand())
+	root.AddCommand(rollout.NewCommand(), breaker.NewCommand(), source.NewCommand(),
+		policy.NewCommand(judge.NewTryCommand))
 	root.AddCommand(judge.Commands()...)
 	root.AddCommand(authoring.Commands()...)
 	addCompletion(root)

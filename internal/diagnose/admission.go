@@ -33,11 +33,16 @@ func probe(rego string) *v1alpha1.ClusterRegoPolicy {
 	return p
 }
 
+// soundProbe is one that admission must let pass.
+func soundProbe() *v1alpha1.ClusterRegoPolicy {
+	return probe("package evenkeel.doctor\n\nimport rego.v1\n\ndeny contains {\"msg\": \"never\"} if false\n")
+}
+
 // admission sends two dry runs through the webhook: a policy that is sound must
 // pass, with its author filled in, and one that doesn't compile must be refused.
 func admission(ctx context.Context, in *Installation) []Finding {
 	asked := in.Clock.Now()
-	sound := probe("package evenkeel.doctor\n\nimport rego.v1\n\ndeny contains {\"msg\": \"never\"} if false\n")
+	sound := soundProbe()
 	err := in.Client.Create(ctx, sound, client.DryRunAll)
 	took := in.Clock.Since(asked).Round(time.Millisecond)
 	if f, bad := refusal(err); bad {

@@ -82,10 +82,12 @@ func checks() []check {
 		{"certificate", certificate},            // authority and serving certificate
 		{"admission", admission},                // does the webhook answer, and judge?
 		{"policies", policies},                  // in force at their newest revision
+		{"overrides", overrides},                // enforced as declared
 		{"sources", sources},                    // repositories read
 		{"scan", scans},                         // complete and fresh
 		{"read-permissions", readPermissions},   // of the manager, on what policies match
 		{"write-permissions", writePermissions}, // on what they would fix
+		{"opt-outs", optOuts},                   // those that are written have effect
 		{"breakers", breakers},                  // nothing is held back
 		{"rollouts", rollouts},                  // nobody is waited for
 		{"alert-delivery", alertDelivery},       // an Alertmanager is told
@@ -96,8 +98,8 @@ func checks() []check {
 const patience = 15 * time.Second
 
 // Run makes all checks, and tells each one's findings as soon as they are there.
-// When no API server answers, nothing else can be looked at: it stops there, rather
-// than say the same of every check, or wait as long for each.
+// When no API server answers, or it doesn't take the credentials, nothing else can be looked at: it
+// stops there, rather than say the same of every check, or wait as long for each.
 func Run(ctx context.Context, in *Installation, tell func(Finding)) []Finding {
 	var all []Finding
 	for _, c := range checks() {
@@ -111,7 +113,7 @@ func Run(ctx context.Context, in *Installation, tell func(Finding)) []Finding {
 				tell(f)
 			}
 		}
-		if c.name == checkServer && Worst(found) == Unknown {
+		if c.name == checkServer && (found[0].Status == Unknown || found[0].Status == Fail && len(found) == 1) {
 			break
 		}
 	}

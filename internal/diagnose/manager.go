@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -26,6 +27,10 @@ func manager(ctx context.Context, in *Installation) []Finding {
 	d, err := in.deployment(ctx)
 	switch {
 	case apierrors.IsNotFound(err):
+		if url := in.outside(ctx); url != "" {
+			return []Finding{fine("the manager runs outside the cluster, at %s: whether it answers, the check "+
+				"admission tells", url)}
+		}
 		if _, fresh, _ := in.lease(ctx); fresh {
 			return []Finding{
 				warned("",
@@ -64,6 +69,34 @@ func (in *Installation) deployment(ctx context.Context) (*appsv1.Deployment, err
 	return d, in.Client.Get(ctx, client.ObjectKey{Namespace: in.Namespace, Name: deploymentName}, d)
 }
 
+// outside is where a manager outside the cluster is asked, as one of make run is; empty for one behind a Service, and
+// where its ServiceAccount isn't: then it is of another namespace.
+func (in *Installation) outside(ctx context.Context) string {
+	account := &corev1.ServiceAccount{}
+	if apierrors.IsNotFound(in.Client.Get(ctx, client.ObjectKey{Namespace: in.Namespace, Name: in.ServiceAccount},
+		account)) {
+		return ""
+	}
+	entries, _, err := in.entries(ctx)
+	if err != nil || len(entries) == 0 || entries[0].client.URL == nil {
+		return ""
+	}
+	return *entries[0].client.URL
+}
+
+// atWork says whether a manager keeps what is reported up to date: one that leads, or one outside the cluster that
+// answers without leading.
+func (in *Installation) atWork(ctx context.Context) bool {
+	_, fresh, err := in.lease(ctx)
+	if !apierrors.IsNotFound(err) {
+		return fresh
+	}
+	if in.outside(ctx) == "" {
+		return false
+	}
+	return in.Client.Create(ctx, soundProbe(), client.DryRunAll) == nil
+}
+
 // lease reads the leader's lease, and says whether it is held now.
 func (in *Installation) lease(ctx context.Context) (lease *coordinationv1.Lease, fresh bool, err error) {
 	lease = &coordinationv1.Lease{}
@@ -85,6 +118,9 @@ func leader(ctx context.Context, in *Installation) []Finding {
 	do := "see why no replica takes it: kubectl -n " + in.Namespace + " logs deployment/" + deploymentName
 	lease, fresh, err := in.lease(ctx)
 	switch {
+	case apierrors.IsNotFound(err) && in.outside(ctx) != "":
+		return []Finding{fine("there is no Lease %s/%s: the manager outside the cluster runs without leader election",
+			in.Namespace, leaseName)}
 	case apierrors.IsNotFound(err):
 		return []Finding{failed(do, "there is no Lease %s/%s: no manager has ever led", in.Namespace, leaseName)}
 	case err != nil:
@@ -108,6 +144,10 @@ func leader(ctx context.Context, in *Installation) []Finding {
 func alertDelivery(ctx context.Context, in *Installation) []Finding {
 	d, err := in.deployment(ctx)
 	if apierrors.IsNotFound(err) {
+		if in.outside(ctx) != "" {
+			return []Finding{warned("give it --alertmanager-url, for example make run ARGS=--alertmanager-url=URL",
+				"the manager runs outside the cluster: whether it sends alerts isn't known here")}
+		}
 		return []Finding{warned("see the flag --alertmanager-url of the manager, wherever it runs",
 			"the manager runs elsewhere: whether it sends alerts isn't known here")}
 	}

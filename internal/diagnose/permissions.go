@@ -165,7 +165,7 @@ func (in *Installation) permissionsOf(ctx context.Context, role string, status S
 	for _, r := range lacks {
 		found = append(found, Finding{
 			Status: status, Message: "the manager may not " + strings.Join(r.verbs, ", ") + " " + r.resource.Resource,
-			Do: "add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-" + role + `: "true": ` + r.text()})
+			Do: v1alpha1.AddPermissions(role, r.text())})
 	}
 	return orFine(found, "the manager may %s", what)
 }

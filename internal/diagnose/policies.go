@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -72,28 +73,48 @@ func notInForce(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) []Findin
 // scans looks whether the figures cover everything, and are of now.
 func scans(ctx context.Context, in *Installation) []Finding {
 	list, found := in.policyList(ctx)
-	for _, p := range list {
-		s := p.Status.Scan
-		switch {
-		case s == nil:
-			found = append(found, warned("if it stays, see the check leader", "policy %s hasn't been scanned yet",
-				p.Name))
-			continue
-		case s.State == v1alpha1.ScanIncomplete:
-			for _, k := range s.Incomplete {
-				found = append(found, failed("docs/runbooks/scan-incomplete.md",
-					"policy %s: kind %s can't be listed: %s", p.Name, cmp.Or(k.Kind, "unknown"), k.Message))
-			}
-		case s.LastFullScan != nil && in.Clock.Since(s.LastFullScan.Time) > staleScan:
-			found = append(found, warned("docs/runbooks/scan-stale.md", "policy %s was last scanned in full at %s",
-				p.Name, s.LastFullScan.UTC().Format(time.RFC3339)))
-		}
-		if s.Errors > 0 {
-			found = append(found, warned("docs/runbooks/admission-evaluation-errors.md",
-				"policy %s couldn't judge %d objects", p.Name, s.Errors))
+	var oldest time.Time
+	for i := range list {
+		found = append(found, in.scanOf(&list[i])...)
+		if s := list[i].Status.Scan; s != nil && s.LastFullScan != nil &&
+			(oldest.IsZero() || s.LastFullScan.Time.Before(oldest)) {
+			oldest = s.LastFullScan.Time
 		}
 	}
-	return orFine(found, "the scans of %d policies are complete and fresh", len(list))
+	age := duration.HumanDuration(in.Clock.Since(oldest))
+	switch {
+	case oldest.IsZero():
+		return orFine(found, "there is nothing to scan")
+	case len(found) == 0 && !in.atWork(ctx):
+		return []Finding{warned("see the checks manager, leader and admission",
+			"the scans of %d policies are complete, but no manager is at work: what has changed since isn't seen; the "+
+				"oldest full scan was %s ago", len(list), age)}
+	default:
+		return orFine(found, "the scans of %d policies are complete and kept up to date; the oldest full one was %s "+
+			"ago", len(list), age)
+	}
+}
+
+// scanOf says what is wrong with the scan of one policy.
+func (in *Installation) scanOf(p *v1alpha1.ClusterRegoPolicy) (found []Finding) {
+	s := p.Status.Scan
+	switch {
+	case s == nil:
+		return []Finding{warned("if it stays, see the check leader", "policy %s hasn't been scanned yet", p.Name)}
+	case s.State == v1alpha1.ScanIncomplete:
+		for _, k := range s.Incomplete {
+			found = append(found, failed("docs/runbooks/scan-incomplete.md",
+				"policy %s: kind %s can't be listed: %s", p.Name, cmp.Or(k.Kind, "unknown"), k.Message))
+		}
+	case s.LastFullScan != nil && in.Clock.Since(s.LastFullScan.Time) > staleScan:
+		found = append(found, warned("docs/runbooks/scan-stale.md", "policy %s was last scanned in full at %s",
+			p.Name, s.LastFullScan.UTC().Format(time.RFC3339)))
+	}
+	if s.Errors > 0 {
+		found = append(found, warned("docs/runbooks/admission-evaluation-errors.md",
+			"policy %s couldn't judge %d objects", p.Name, s.Errors))
+	}
+	return found
 }
 
 // sources looks whether the repositories that policies come from are read.
@@ -115,6 +136,10 @@ func sources(ctx context.Context, in *Installation) []Finding {
 		case ready.Status != metav1.ConditionTrue:
 			found = append(found, failed("kubectl -n "+s.Namespace+" describe policysource "+s.Name,
 				"source %s/%s: %s: %s", s.Namespace, s.Name, ready.Reason, ready.Message))
+		case s.Overdue(in.Clock.Now()) > 0:
+			found = append(found, failed("see the checks manager and leader",
+				"source %s/%s was to be asked again %s ago, and hasn't been", s.Namespace, s.Name,
+				duration.HumanDuration(s.Overdue(in.Clock.Now()))))
 		}
 	}
 	return orFine(found, "%d sources are read", len(list.Items))
@@ -183,8 +208,8 @@ func (in *Installation) waiting(rem *v1alpha1.Remediation) Finding {
 	case v1alpha1.PhaseRollbackIncomplete:
 		return failed("docs/runbooks/rollback-incomplete.md", "remediation %s: %s", rem.Name, rem.Status.Message)
 	case v1alpha1.PhaseHeld:
-		if rem.Status.Reason == v1alpha1.ReasonOutsideWindow {
-			return fine("remediation %s waits for its window", rem.Name)
+		if rem.Status.Reason == v1alpha1.ReasonOutsideWindow || rem.Status.Reason == v1alpha1.ReasonFrozen {
+			return fine("remediation %s waits for its window, or for the end of a freeze", rem.Name)
 		}
 		return warned(look, "remediation %s is held: %s: %s", rem.Name, rem.Status.Reason, rem.Status.Message)
 	case v1alpha1.PhaseAwaitingApproval:

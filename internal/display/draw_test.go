@@ -18,6 +18,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/preview"
 )
 
 var update = flag.Bool("update", false, "write the golden drawings anew")
@@ -140,8 +141,46 @@ func awaiting() display.Rollout {
 		Analysis: []v1alpha1.MetricRecord{
 			{Name: "error-ratio", Verdict: v1alpha1.AnalysisInconclusive, Baseline: "0.1", Message: "no data"}}}
 	r.Breakers = nil
-	records(r)
+	change := preview.Change{Digest: "sha256:0a", Text: "/spec/privileged: true → false\n"}
+	list := many(8, v1alpha1.TargetRecord{State: v1alpha1.TargetPending,
+		Proposal: preview.Change{Digest: "sha256:0a", SameAs: 1}.String()})
+	list[0].Proposal = change.String()
+	list = append(list, v1alpha1.TargetRecord{State: v1alpha1.TargetPending,
+		Proposal: preview.Change{Why: "OptOut: the object has the annotation"}.String()},
+		v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Proposal: preview.Change{Digest: "sha256:0c"}.String()})
+	records(r, list...)
+	r.Remediation.Status.Counts = v1alpha1.TargetCounts{Pending: 10}
 	return r
+}
+
+// TestWhatIsToBeApprovedIsBounded: a plan may hold thousands of different changes.
+func TestWhatIsToBeApprovedIsBounded(t *testing.T) {
+	r := awaiting()
+	for i := range r.Slices[0].Records {
+		change := preview.Change{Digest: "sha256:0a", Text: fmt.Sprintf("/%d: 1 → 2\n", i)}
+		r.Slices[0].Records[i].Proposal = change.String()
+	}
+	r.Shown = display.Shown{Changes: 2, Targets: 1}
+	text := strings.Join(r.DrawProposal(display.Style{}), "\n")
+	if !strings.Contains(text, "and 8 more changes, which the digest covers too") || strings.Contains(text, "/2: ") {
+		t.Errorf("drawn:\n%s", text)
+	}
+	for i := range r.Slices[0].Records {
+		r.Slices[0].Records[i].Proposal = preview.Change{Digest: "sha256:0a"}.String()
+	}
+	if text = strings.Join(r.DrawProposal(display.Style{}), "\n"); !strings.Contains(text,
+		"10 Deployment: shop/web-000 and 9 more") {
+		t.Errorf("drawn:\n%s", text)
+	}
+	r.Slices[0].Records[9].Proposal = ""
+	if text = strings.Join(r.DrawProposal(display.Style{}), "\n"); strings.Contains(text, "Digest") ||
+		!strings.Contains(text, "computed for 9 of 10 targets so far") {
+		t.Errorf("drawn:\n%s", text)
+	}
+	r.Remediation.Status.Approval = &v1alpha1.ApprovalRecord{}
+	if r.Proposal() != nil {
+		t.Error("an approved plan asks for its approval")
+	}
 }
 
 // TestDraw compares whole drawings: go test ./internal/display -update writes them.

@@ -67,6 +67,18 @@ func (r Rollout) approvalGate(gate drawGate) {
 }
 
 func (r Rollout) windowGate(gate drawGate) {
+	override := v1alpha1.TokenRequest(r.Remediation.Spec.Requests, v1alpha1.ActionOverrideWindows,
+		r.Remediation.Spec.WindowOverride)
+	switch reason := r.Remediation.Status.Reason; {
+	case r.Remediation.OverridesWindows():
+		gate(busy, "window", "windows and freezes are overridden by %s; take it back: evenkeel rollout "+
+			"override-windows %s --undo", override, r.Remediation.Name)
+		return
+	case reason == v1alpha1.ReasonFrozen:
+		gate(busy, "freeze", "%s", r.Remediation.Status.Message)
+	case reason == v1alpha1.ReasonFreezesUnreadable:
+		gate(bad, "freeze", "%s", r.Remediation.Status.Message)
+	}
 	windows := r.Remediation.Spec.Plan.Strategy.Windows
 	if len(windows) == 0 {
 		return
@@ -75,6 +87,8 @@ func (r Rollout) windowGate(gate drawGate) {
 	switch {
 	case err != nil:
 		gate(bad, "window", "counts as closed: %v", err)
+	case state.Open && state.Closes.IsZero():
+		gate(good, "window", "open")
 	case state.Open:
 		gate(good, "window", "open until %s", state.Closes.UTC().Format(time.RFC3339))
 	case state.Opens.IsZero():
@@ -135,7 +149,8 @@ func isOpen(cb *v1alpha1.RemediationBreaker) bool { return BreakerHolds(cb) != "
 func BreakerHolds(cb *v1alpha1.RemediationBreaker) string {
 	switch {
 	case cb.Spec.ForcedOpen():
-		return fmt.Sprintf("%s is held open by a person; release: evenkeel breaker close %s", cb.Name, cb.Name)
+		return fmt.Sprintf("%s is held open by a person (%s); release: evenkeel breaker close %s", cb.Name,
+			v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease), cb.Name)
 	case cb.Status.State == v1alpha1.BreakerOpen:
 		return fmt.Sprintf("%s is Open (%s): %s", cb.Name, cb.Status.Reason, cb.Status.Message)
 	case cb.Status.State == v1alpha1.BreakerHalfOpen:

@@ -145,10 +145,11 @@ func (p plannedRollout) holds(d *drawing) {
 		}
 	}
 	if len(p.MissingPermissions) > 0 {
-		d.section(`Missing permissions: add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-writer: "true"`)
+		d.section("Missing permissions")
 		for _, rule := range p.MissingPermissions {
 			d.add(bad, "  - %s", rule)
 		}
+		d.add(faint, "  To add them, once the policy is in force: %s", v1alpha1.GrantCommand)
 	}
 	if len(p.Notes) > 0 {
 		d.section("Notes")

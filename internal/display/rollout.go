@@ -20,16 +20,19 @@ type Rollout struct {
 	// Breakers are those that cover the plan.
 	Breakers []v1alpha1.RemediationBreaker
 	Now      time.Time
+	// Shown bounds the drawing of what is to be approved.
+	Shown Shown
 }
 
 // barLength is the length of the progress bar, in characters.
 const barLength = 40
 
-// Draw gives the lines of the drawing: the head, the waves, the gates, what
+// Draw gives the lines of the drawing: the head, what is to be approved, the waves, the gates, what
 // people have asked for, the next step, what is in flight, and what went wrong.
 func (r Rollout) Draw(style Style) []string {
 	d := &drawing{style: style}
 	r.head(d)
+	r.proposal(d)
 	r.waves(d)
 	r.gates(d)
 	r.requests(d)

@@ -22,7 +22,7 @@ type Source struct {
 }
 
 // Ready is the status, reason and message of the source's Ready condition; Unknown
-// before the controller has looked at the newest spec.
+// before the controller has looked at the newest spec, and when it doesn't look any more.
 func (s Source) Ready() (status metav1.ConditionStatus, reason, message string) {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
@@ -30,9 +30,21 @@ func (s Source) Ready() (status metav1.ConditionStatus, reason, message string) 
 		return metav1.ConditionUnknown, "", "the controller hasn't looked at it yet"
 	case s.Status.ObservedGeneration != s.Generation:
 		return metav1.ConditionUnknown, "", "its spec has changed; the controller hasn't looked at it since"
+	case s.overdue() > 0:
+		return metav1.ConditionUnknown, "", fmt.Sprintf("the manager was to ask the repository again %s ago, and "+
+			"hasn't: is it running? See: evenkeel doctor. It said last: %s", duration.HumanDuration(s.overdue()),
+			c.Message)
 	default:
 		return c.Status, c.Reason, c.Message
 	}
+}
+
+// overdue is since when the repository should have been asked again; zero when that is in order.
+func (s Source) overdue() time.Duration {
+	if s.Now.IsZero() {
+		return 0
+	}
+	return s.Overdue(s.Now)
 }
 
 // SourceColumns head the rows of sources in a table.
@@ -60,8 +72,7 @@ func (s Source) Lines() []string {
 		"  Ready       " + state + ": " + oneLine(message),
 		fmt.Sprintf("  In force    %s, %d %s, applied %s", orNothing(s.Status.Revision), s.Status.Policies,
 			prose.Plural(int(s.Status.Policies), "policy"), s.since(s.Status.LastAppliedAt)),
-		fmt.Sprintf("  Answered    %s; asked again %s", s.since(s.Status.LastFetchedAt),
-			s.until(s.Status.NextAttemptAt)),
+		fmt.Sprintf("  Answered    %s; %s", s.since(s.Status.LastFetchedAt), s.next()),
 	}
 	if s.Status.AttemptedRevision != "" && s.Status.AttemptedRevision != s.Status.Revision {
 		lines = append(lines, "  Newest      "+s.Status.AttemptedRevision)
@@ -135,11 +146,17 @@ func (s Source) since(at *metav1.Time) string {
 	return s.ago(at) + " ago"
 }
 
-func (s Source) until(at *metav1.Time) string {
-	if at == nil {
-		return "not before something changes"
+// next is when the repository is asked again.
+func (s Source) next() string {
+	at := s.Status.NextAttemptAt
+	switch {
+	case at == nil:
+		return "asked again not before something changes"
+	case s.overdue() > 0:
+		return "was to be asked again " + s.since(at)
+	default:
+		return "asked again in " + duration.HumanDuration(max(at.Sub(s.Now), 0))
 	}
-	return "in " + duration.HumanDuration(max(at.Sub(s.Now), 0))
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

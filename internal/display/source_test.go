@@ -51,6 +51,18 @@ func TestASourceShowsWhatKeepsItsNewestRevisionOut(t *testing.T) {
 	if diff := cmp.Diff(row, shown.Row()); diff != "" {
 		t.Errorf("row (-want +got):\n%s", diff)
 	}
+	later := display.Source{PolicySource: src, Now: now.Add(4*time.Minute + 5*time.Minute)}
+	if ready, _, message := later.Ready(); ready != metav1.ConditionUnknown ||
+		!strings.Contains(message, "was to ask the repository again 5m ago, and hasn't: is it running?") {
+		t.Errorf("a manager that has stopped counts: %s: %s", ready, message)
+	}
+	if text := strings.Join(later.Lines(), "\n"); !strings.Contains(text, "was to be asked again 5m ago") {
+		t.Errorf("it isn't told that nobody asks any more:\n%s", text)
+	}
+	src.Spec.Suspend = true
+	if ready, _, _ := later.Ready(); ready != metav1.ConditionFalse {
+		t.Errorf("a suspended source is asked nothing, and is %s", ready)
+	}
 	src.Generation++
 	if ready, _, message := shown.Ready(); ready != metav1.ConditionUnknown ||
 		!strings.Contains(message, "spec has changed") {

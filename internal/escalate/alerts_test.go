@@ -89,6 +89,18 @@ func TestAlerts(t *testing.T) {
 			plans: []v1alpha1.Remediation{
 				plan("a", v1alpha1.PhaseHeld, heldSince(9*time.Hour), reason(v1alpha1.ReasonOutsideWindow))},
 		},
+		"a plan that waits for a freeze to end waits by design": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseHeld, heldSince(900*time.Hour), reason(v1alpha1.ReasonFrozen))},
+		},
+		"a file of freezes that can't be read waits for a person": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseHeld, heldSince(40*time.Minute), reason(v1alpha1.ReasonFreezesUnreadable))},
+			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityTicket, 40*time.Minute,
+				10*time.Minute)},
+		},
 		"a plan whose windows never open waits for a person": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{

@@ -173,11 +173,13 @@ func approvalOverdue(p plan) (finding, bool) {
 }
 
 // held: no write may begin, for longer than the policy bears. A plan that waits
-// for its maintenance window waits by design. One that a person paused is only
-// called to mind. One whose wave has failed (onFailure: Hold) waits for a person
-// alone, while objects hold what did harm: it waits for no deadline.
+// for its maintenance window, or for a freeze to end, waits by design. One that a person
+// paused, or whose policy a person has overridden, is only called to mind. One whose wave
+// has failed (onFailure: Hold) waits for a person alone, while objects hold what did harm:
+// it waits for no deadline.
 func held(p plan) (finding, bool) {
-	if p.Status.Phase != v1alpha1.PhaseHeld || p.Status.Reason == v1alpha1.ReasonOutsideWindow {
+	if p.Status.Phase != v1alpha1.PhaseHeld || p.Status.Reason == v1alpha1.ReasonOutsideWindow ||
+		p.Status.Reason == v1alpha1.ReasonFrozen {
 		return finding{}, false
 	}
 	f := finding{alert: AlertRemediationHeld, urgency: normal, since: p.heldSince(),
@@ -197,7 +199,7 @@ func held(p plan) (finding, bool) {
 			fmt.Sprintf(
 				"undo it: evenkeel rollout abort %[1]s; or have it verified once more: evenkeel rollout retry %[1]s",
 				p.Name))
-	case p.Status.Reason == v1alpha1.ReasonPaused:
+	case p.Status.Reason == v1alpha1.ReasonPaused || p.Status.Reason == v1alpha1.ReasonPolicyOverridden:
 		f.urgency = calm
 	}
 	return f, true

@@ -52,12 +52,13 @@ func saidBetter(alerts []Alert, now time.Time) []Alert {
 // noProgress: nothing was begun or settled for long, though the plan may have come
 // and gone between phases all the while: a budget that is spent for ever, permissions that
 // single targets lack, metrics that answer on and off. Time outside the maintenance
-// windows doesn't count, and neither does what a person has stopped.
+// windows doesn't count, and neither does what a person or a freeze has stopped.
 func noProgress(p plan) (finding, bool) {
 	phase := p.Status.Phase
 	// Each of these has an alert of its own, or is a person's to know of.
 	others := phase == v1alpha1.PhaseAwaitingApproval || phase == v1alpha1.PhaseRollingBack ||
-		p.Status.Reason == v1alpha1.ReasonPaused
+		p.Status.Reason == v1alpha1.ReasonPaused || p.Status.Reason == v1alpha1.ReasonPolicyOverridden ||
+		p.Status.Reason == v1alpha1.ReasonFrozen
 	if failed := phase == v1alpha1.PhaseHeld && p.Status.HeldFrom == v1alpha1.PhaseVerifying; failed || others ||
 		p.Remediation.IsFinal() {
 		return finding{}, false

@@ -24,6 +24,7 @@ func (e *Explanation) Draw(style display.Style) []string {
 	d.maybe("  being deleted; waits for: ", e.Deleting)
 	e.drawPolicies(d)
 	e.drawPlans(d)
+	e.drawEvents(d)
 	if len(e.Breakers) > 0 {
 		d.section("Breakers")
 		for _, b := range e.Breakers {
@@ -56,6 +57,7 @@ func (e *Explanation) drawPolicies(d *drawing) {
 			Unjudged: d.style.Bad}[v.Verdict]
 		d.add("  %s  %s (%s, %s, remediation %s)", paint(fmt.Sprintf("%-8s", v.Verdict)), v.Policy, v.Severity,
 			v.Enforcement, v.Mode)
+		d.maybe("            overridden: ", d.style.Busy(v.Override))
 		d.maybe("            strategy: ", v.Strategy)
 		for _, m := range v.Messages {
 			d.add("            %s", m)

@@ -28,9 +28,9 @@ func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapsh
 	namespace *unstructured.Unstructured, tools kube.Tools, now time.Time) (*Explanation, error) {
 	e := &Explanation{Object: v1alpha1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(),
 		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())}}
-	e.OptOut, e.Deleting = optOut(object, namespace), deleting(object)
+	e.OptOut, e.Deleting = optOut(object, namespace, now), deleting(object)
 	if e.OptOut == "" {
-		e.IneffectiveOptOut = ineffectiveOptOut(object, namespace)
+		e.IneffectiveOptOut = ineffectiveOptOut(object, namespace, now)
 	}
 	if e.PoliciesUnknown = snapshot == nil; !e.PoliciesUnknown {
 		e.judge(ctx, snapshot, object, namespace, now)
@@ -43,30 +43,32 @@ func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapsh
 			return nil, err
 		}
 	}
+	if err := e.events(ctx, reader, now); err != nil {
+		return nil, err
+	}
 	e.next()
 	return e, nil
 }
 
-// optOut says who keeps remediation off an object.
-func optOut(object, namespace *unstructured.Unstructured) string {
-	const paused = v1alpha1.AnnotationRemediation + ": " + v1alpha1.RemediationPaused
+// optOut says who keeps remediation off an object, and until when.
+func optOut(object, namespace *unstructured.Unstructured, now time.Time) string {
 	switch {
-	case v1alpha1.OptsOut(object):
-		return "the object has the annotation " + paused
-	case namespace != nil && v1alpha1.OptsOut(namespace):
-		return "its namespace has the annotation " + paused
+	case v1alpha1.OptsOut(object, now):
+		return "the object has " + v1alpha1.OptOutText(object)
+	case namespace != nil && v1alpha1.OptsOut(namespace, now):
+		return "its namespace has " + v1alpha1.OptOutText(namespace)
 	default:
 		return ""
 	}
 }
 
 // ineffectiveOptOut says why nothing keeps remediation off an object though somebody seems to
-// have meant it.
-func ineffectiveOptOut(object, namespace *unstructured.Unstructured) string {
-	if why := v1alpha1.IneffectiveOptOut(object); why != "" || namespace == nil {
+// have meant it, or did once.
+func ineffectiveOptOut(object, namespace *unstructured.Unstructured, now time.Time) string {
+	if why := v1alpha1.DoubtfulOptOut(object, now); why != "" || namespace == nil {
 		return why
 	}
-	if why := v1alpha1.IneffectiveOptOut(namespace); why != "" {
+	if why := v1alpha1.DoubtfulOptOut(namespace, now); why != "" {
 		return "of its namespace, " + why
 	}
 	return ""
@@ -110,8 +112,11 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 		strategy := r.Definition.Spec.Remediation.DeepCopy()
 		strategy.SetDefaults()
 		v := Verdict{Policy: r.Policy, Severity: r.Definition.Spec.Severity,
-			Enforcement: r.Definition.Spec.Admission.Action,
+			Enforcement: r.Action(),
 			Mode:        strategy.Mode, Managed: strategy.ManagedObjects, Verdict: Clean}
+		if r.Override != nil {
+			v.Override = r.Override.String()
+		}
 		v.follow(strategy.StrategyRef, snapshot.Unresolved(r.Policy))
 		for _, one := range r.Violations {
 			v.Messages = append(v.Messages, one.Text())

@@ -11,9 +11,10 @@ import (
 // Explanation is all that is known of one object.
 type Explanation struct {
 	Object v1alpha1.ObjectReference `json:"object"`
-	// OptOut says who keeps remediation off the object; empty when nobody does.
+	// OptOut says who keeps remediation off the object, and until when; empty when nobody does.
 	OptOut string `json:"optOut,omitempty"`
-	// IneffectiveOptOut says why an opt-out that somebody has written has no effect; empty for none.
+	// IneffectiveOptOut says why an opt-out that somebody has written has no effect, or none any more; empty for
+	// none.
 	IneffectiveOptOut string `json:"ineffectiveOptOut,omitempty"`
 	// Deleting says what keeps the object, which is being deleted; empty when it isn't.
 	Deleting string `json:"deleting,omitempty"`
@@ -30,6 +31,8 @@ type Explanation struct {
 	Plans []Touch `json:"plans"`
 	// Breakers are those that aren't closed and cover the object.
 	Breakers []Breaker `json:"breakers,omitempty"`
+	// Events are what was recorded at the object of late, the latest first.
+	Events []Event `json:"events,omitempty"`
 	// Next says, policy by policy, what happens next.
 	Next []string `json:"next"`
 	// Unread says what couldn't be read, and is missing above.
@@ -56,7 +59,10 @@ type Verdict struct {
 	Policy      string                   `json:"policy"`
 	Severity    v1alpha1.Severity        `json:"severity"`
 	Enforcement v1alpha1.AdmissionAction `json:"enforcement"`
-	Mode        v1alpha1.RemediationMode `json:"mode"`
+	// Override says what a person has made of the policy's enforcement, and until when; empty
+	// for nothing.
+	Override string                   `json:"override,omitempty"`
+	Mode     v1alpha1.RemediationMode `json:"mode"`
 	// Strategy is the RemediationStrategy that the policy refers to; empty for one that says
 	// itself how violations are remediated.
 	Strategy string `json:"strategy,omitempty"`

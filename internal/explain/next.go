@@ -78,6 +78,9 @@ func (e *Explanation) after(v Verdict) string {
 	if why := e.untouched(v); why != "" {
 		return why
 	}
+	if v.Override != "" {
+		return "no write of its plans begins: " + v.Override
+	}
 	if i := slices.IndexFunc(e.Plans, func(t Touch) bool { return t.Policy == v.Policy && t.SameObject }); i >= 0 {
 		return e.byPlan(e.Plans[i], v)
 	}
@@ -134,7 +137,8 @@ func (e *Explanation) byPlan(t Touch, v Verdict) string {
 			"%[1]s was undone: %[2]s)", t.Plan, t.waits)
 	case t.State == v1alpha1.TargetFailed:
 		return afterFailure(t)
-	case t.Reason == v1alpha1.ReasonNotAttempted && t.Phase == v1alpha1.PhaseSuperseded:
+	case t.Reason == v1alpha1.ReasonNotAttempted && t.Phase == v1alpha1.PhaseSuperseded,
+		t.Reason == v1alpha1.ReasonOptOut: // nothing keeps it off any more
 		return e.unplanned(v)
 	case t.Reason == v1alpha1.ReasonNotAttempted:
 		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan "+

@@ -70,6 +70,10 @@ func TestNext(t *testing.T) {
 		"It opted out": {
 			Explanation{Policies: verdict(), OptOut: "the object has the annotation"},
 			"tags: skipped: the object has the annotation"},
+		"It had opted out when the plan was made, and doesn't any more": {
+			Explanation{Policies: verdict(), Plans: []Touch{{Plan: "tags-1", Policy: "tags", SameObject: true,
+				Phase: v1alpha1.PhaseSucceeded, State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonOptOut}}},
+			"tags: the next plan fixes it"},
 		"A finalizer keeps it": {
 			Explanation{Policies: verdict(), Deleting: "its finalizers: example.com/keep"},
 			"tags: nothing: the object is being deleted; it counts until it is gone, and waits for its finalizers: " +

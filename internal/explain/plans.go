@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/preview"
 )
 
 // plans finds the plans that hold the object, in the slices that still stand.
@@ -58,7 +59,8 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 			Phase: rem.Phase(), Wave: target.Wave, Owner: rem.Spec.Plan.Policy.Owner,
 			Runbook: rem.Spec.Plan.Policy.RunbookURL,
 			State:   cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.SkipReason),
-			Message: policy.OneLine(rec.Message), Proposal: rec.Proposal, Limits: rem.Spec.Plan.Limits,
+			Message: policy.OneLine(rec.Message), Proposal: preview.TextOf(part, rec.Proposal),
+			Limits:     rem.Spec.Plan.Limits,
 			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message,
 			blocks: circuit.Blocks(rem.Status)}
 		if rec.Wave != nil {

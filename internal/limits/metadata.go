@@ -64,8 +64,8 @@ func HarmlessKeys() []string {
 func obeyedKeys() []string {
 	return []string{
 		"istio-injection", "aadpodidbinding", "cluster-service",
-		v1alpha1.LabelPolicy, v1alpha1.LabelRemediation, v1alpha1.AnnotationRemediation, v1alpha1.LabelTier,
-		v1alpha1.AnnotationAuthor, v1alpha1.AnnotationAuthors,
+		v1alpha1.LabelPolicy, v1alpha1.LabelRemediation, v1alpha1.AnnotationRemediation,
+		v1alpha1.AnnotationPausedUntil, v1alpha1.LabelTier, v1alpha1.AnnotationAuthor, v1alpha1.AnnotationAuthors,
 		v1alpha1.AnnotationCreatedFor, v1alpha1.LabelSourceName, v1alpha1.LabelSourceNamespace,
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/remediate"
+	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 	"evenkeel.dev/evenkeel/internal/scan"
 	"evenkeel.dev/evenkeel/internal/version"
 	"evenkeel.dev/evenkeel/internal/wallclock"
@@ -59,6 +60,7 @@ func Run(ctx context.Context, o *Options) error {
 	}
 	if err := remediate.Setup(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
 		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, PollInterval: o.rolloutPoll,
+		Freezes:  freeze.File(o.freezeFile),
 		Analyzer: analyzer,
 		SLO:      o.slo.strategy(), Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
 		Namespace: o.namespace}); err != nil {

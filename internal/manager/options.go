@@ -58,6 +58,7 @@ type Options struct {
 	tools            limitflags.Tools
 	fixes            limitflags.Reach
 	careful          limitflags.Floors
+	freezeFile       string
 }
 
 // AddFlags adds the flags with their defaults.
@@ -111,6 +112,8 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.rolloutPoll, "rollout-poll-interval", 0, "the longest that a plan waits until it looks again at "+
 		"targets that aren't verified, at budgets and at windows, 100ms or longer; shorter asks more of the API "+
 		"server (default: 1s to 5s, by what it waits for)")
+	f.StringVar(&o.freezeFile, "remediation-freeze-file", "", "a YAML file of times at which no plan begins a write, "+
+		"such as holidays; it is read anew each time, and counts as a freeze while it can't be read (default: none)")
 	f.DurationVar(&o.gracePeriod, "graceful-shutdown-timeout", 15*time.Second,
 		"how long running work may take to end at a shutdown")
 	o.escalation.AddFlags(f)

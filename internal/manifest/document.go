@@ -36,6 +36,15 @@ type Place struct {
 // Place says where in its file the object is written.
 func (d *Document) Place() Place { return d.place }
 
+// Text is the YAML document, or the JSON, that the object is written in, and the line of its file at which that
+// begins, from 1; nil where the text isn't known. It is shared by all objects of the document: read it only.
+func (d *Document) Text() (text []byte, line int) {
+	if d.source == nil {
+		return nil, 0
+	}
+	return d.source.text, d.source.line
+}
+
 // LineOf is the line of the field that a JSON Pointer leads to, or of its nearest
 // parent that is written; the object's own line where there is none. It is safe
 // for concurrent use.

@@ -26,6 +26,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
+	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
@@ -63,6 +64,7 @@ type Controller struct {
 	marks       *seal.Marks
 	turns       turns
 	answers     *approval.Reader
+	freezes     freeze.File
 	// floors is how careful every strategy must be at the least.
 	floors limits.Floors
 	// pollInterval is the longest that a plan waits until it looks again; zero: as is usual.
@@ -161,7 +163,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 	}
 	c.report(rem, o, intent, before, b)
 	c.record(rem, intent, b)
-	return intent.Wait, nil
+	return c.propose(ctx, p, intent)
 }
 
 // newPass is one reconcile's work on a plan.

@@ -4,15 +4,14 @@ package remediate
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
@@ -119,7 +118,7 @@ func changedNote(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, rec *v
 		}
 	}
 	show := fieldPath
-	if showsValues(ref) {
+	if kube.ReadByView(ref.APIVersion, ref.Kind, ref.Namespace) { // as whoever may read events may read these
 		show = fieldChange
 	}
 	fields := policy.OneLine(fieldsOf(rec, show))
@@ -128,21 +127,6 @@ func changedNote(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, rec *v
 
 // leastFields is the room that an event keeps for what was changed, in bytes.
 const leastFields = 200
-
-// showsValues says whether an event may show values of an object: whoever may read events of a
-// namespace may read these kinds too, by Kubernetes' own role view.
-func showsValues(ref v1alpha1.ObjectReference) bool {
-	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-	return ref.Namespace != "" && slices.Contains(map[string][]string{
-		"": {"ConfigMap", "PersistentVolumeClaim", "Pod", "ReplicationController", "Service", "ServiceAccount",
-			"LimitRange", "ResourceQuota"},
-		"apps":              {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
-		"autoscaling":       {"HorizontalPodAutoscaler"},
-		"batch":             {"CronJob", "Job"},
-		"policy":            {"PodDisruptionBudget"},
-		"networking.k8s.io": {"Ingress", "NetworkPolicy"},
-	}[kind.Group], kind.Kind)
-}
 
 func fieldPath(f v1alpha1.FieldChange) string { return f.Path }
 

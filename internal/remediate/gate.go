@@ -4,7 +4,8 @@ package remediate
 
 import (
 	"context"
-	"strings"
+	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,14 +16,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
-// gate asks whether new writes may begin: people first, then the calendar, then
+// gate asks whether new writes may begin: people first, of the plan and of its policy, then the calendar, then
 // the RBAC, and the breakers last. No permit is taken: see permitted.
 func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o rollout.Observation) (rollout.Gate, error) {
 	pending := pendingOf(o.Targets)
 	if len(pending) == 0 || !rem.Spec.Plan.Strategy.Mode.Runs() || o.Stop != "" || o.Abort != "" {
 		return rollout.Gate{}, nil
 	}
-	for _, shut := range []rollout.Gate{rollout.PausedBy(rem), rollout.OutsideWindows(rem, o.Now),
+	for _, shut := range []rollout.Gate{rollout.PausedBy(rem), c.overridden(rem), c.calendar(rem, o.Now),
 		budget.Invalid(rem)} {
 		if shut.Closed {
 			return shut, nil
@@ -34,14 +35,37 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o roll
 	}
 	if len(rules) > 0 {
 		return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonMissingPermissions,
-			Message: "the controller lacks permissions; add to a ClusterRole labelled " +
-				"rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + strings.Join(rules, "; ")}, nil
+			Message: lackPermissions(rules)}, nil
 	}
 	return c.breakers.Consult(ctx, rem)
 }
 
+// overridden shuts the gate while a person has overridden the policy's enforcement: who
+// thinks that a rule refuses what it shouldn't, wants no object changed by it either.
+func (c *Controller) overridden(rem *v1alpha1.Remediation) rollout.Gate {
+	o := c.policies.Snapshot().Override(rem.Spec.Plan.Policy.Name, c.clock.Now())
+	if o == nil {
+		return rollout.Gate{}
+	}
+	return rollout.Gate{Closed: true, Reason: v1alpha1.ReasonPolicyOverridden,
+		Message: fmt.Sprintf("no new write begins while policy %s is overridden: %s",
+			rem.Spec.Plan.Policy.Name, o)}
+}
+
+// calendar asks the plan's windows and the cluster's freezes, unless a person lets this plan write all the same.
+func (c *Controller) calendar(rem *v1alpha1.Remediation, now time.Time) rollout.Gate {
+	if rem.OverridesWindows() {
+		return rollout.Gate{}
+	}
+	if shut := rollout.OutsideWindows(rem, now); shut.Closed {
+		return shut
+	}
+	return c.freezes.Gate(now)
+}
+
 // stillOpen asks, right before a write, what may have changed since the step
-// began: what people say of the plan, its policy, the windows and the breakers.
+// began: what people say of the plan, its policy, the windows, the
+// freezes and the breakers.
 func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
 	live := &v1alpha1.Remediation{}
 	if err := c.reader.Get(ctx, client.ObjectKeyFromObject(rem), live); apierrors.IsNotFound(err) || err == nil &&
@@ -61,7 +85,7 @@ func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (
 	if reason, why, err := c.stopped(ctx, live, c.policies.Snapshot(), demoted); err != nil || why != "" {
 		return rollout.Gate{Closed: true, Reason: reason, Message: why}, err
 	}
-	for _, shut := range []rollout.Gate{rollout.PausedBy(live), rollout.OutsideWindows(live, c.clock.Now())} {
+	for _, shut := range []rollout.Gate{rollout.PausedBy(live), c.overridden(live), c.calendar(live, c.clock.Now())} {
 		if shut.Closed {
 			return shut, nil
 		}

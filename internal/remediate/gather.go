@@ -71,7 +71,11 @@ func (c *Controller) observers(s v1alpha1.RemediationStatus) []observer {
 // observeApproval looks whether a person has answered. A plan in mode Manual is never
 // approved unless an answer was found.
 func (c *Controller) observeApproval(ctx context.Context, p *execute.Pass, o *rollout.Observation) (err error) {
-	o.Approval, err = c.answers.Read(ctx, p.Remediation)
+	proposal, waits, err := c.proposal(ctx, p)
+	if err != nil {
+		return err
+	}
+	o.Approval, err = c.answers.Read(ctx, p.Remediation, proposal, waits)
 	return err
 }
 

@@ -72,7 +72,7 @@ func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition 
 func needsPerson(s *v1alpha1.RemediationStatus) bool {
 	lasting := []string{
 		v1alpha1.ReasonMissingPermissions, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonWindowInvalid,
-		v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown,
+		v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown, v1alpha1.ReasonFreezesUnreadable,
 	}
 	switch s.Phase {
 	case v1alpha1.PhaseAwaitingApproval:

@@ -15,9 +15,10 @@ func TestWhatIsProgress(t *testing.T) {
 	at := microTime(breakertest.Noon)
 	counts := v1alpha1.TargetCounts{Pending: 5, InFlight: 2, Done: 3}
 	was := v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseApplying, Wave: 1, ProgressedAt: at, Counts: counts}
-	held, awaiting, paused := was, was, was
+	held, awaiting, paused, frozen := was, was, was, was
 	held.Phase, awaiting.Phase = v1alpha1.PhaseHeld, v1alpha1.PhaseAwaitingApproval
 	paused.Phase, paused.Reason = v1alpha1.PhaseHeld, v1alpha1.ReasonPaused
+	frozen.Phase, frozen.Reason = v1alpha1.PhaseHeld, v1alpha1.ReasonFrozen
 	stay := rollout.Intent{Phase: v1alpha1.PhaseApplying, Wave: 1}
 	cases := map[string]struct {
 		was    v1alpha1.RemediationStatus
@@ -48,6 +49,9 @@ func TestWhatIsProgress(t *testing.T) {
 		"a pause ends, and a breaker opens": {
 			paused, rollout.Intent{Phase: v1alpha1.PhaseHeld, Wave: 1, Reason: v1alpha1.ReasonBreakerOpen}, counts,
 			true},
+		"a freeze ends": {frozen, stay, counts, true},
+		"a freeze lasts": {frozen, rollout.Intent{Phase: v1alpha1.PhaseHeld, Wave: 1, Reason: v1alpha1.ReasonFrozen},
+			counts, false},
 		"a person has it verified anew": {held, rollout.Intent{Phase: v1alpha1.PhaseVerifying, Wave: 1, Retry: "1"},
 			counts, true},
 	}

@@ -23,6 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/approval"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
+	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/seal"
@@ -56,6 +57,8 @@ type Options struct {
 	Reach limits.Reach
 	// Floors is how careful every strategy must be at the least.
 	Floors limits.Floors
+	// Freezes is the file of the cluster's freezes; empty for none.
+	Freezes freeze.File
 	// Namespace is the manager's own: the key that proves its records lies there.
 	Namespace string
 }
@@ -78,9 +81,11 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		events: recorder, breakers: b, records: slices, budgets: room, metrics: newMetrics(o.Metrics),
 		analyzer: o.Analyzer, tools: o.Tools, landings: execute.NewLandings(), soaks: newSoakClock(), reach: o.Reach,
 		answers: approval.NewReader(reader, o.Clock, approvers), floors: o.Floors,
+		freezes:      o.Freezes,
 		marks:        &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
 		pollInterval: o.PollInterval,
 		permissions:  &permissions.Finder{Asker: permissions.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
+	o.Freezes.Register(o.Metrics, o.Clock)
 	if err := ctrl.NewControllerManagedBy(mgr).Named("remediation").
 		For(&v1alpha1.Remediation{}).
 		Watches(&v1alpha1.RemediationBreaker{}, handler.EnqueueRequestsFromMapFunc(rollout.heldPlans),

@@ -3,7 +3,10 @@
 package remediate
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 )
 
 // The gate is asked of what the API server and the catalog hold now, not of what
@@ -68,6 +72,60 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 			gate, err := control.stillOpen(c.Ctx, rem)
 			if c.Must(err); gate.Closed != (tc.why != "") || gate.Reason != tc.why {
 				t.Errorf("want %q, got %+v", tc.why, gate)
+			}
+		})
+	}
+}
+
+// The windows and the freezes are asked again too; the word of a person lets them be, for that very plan alone, and
+// nothing else.
+func TestTheCalendarIsAskedAgainUnlessAPersonOverridesIt(t *testing.T) {
+	const never = "freezes: [{name: always, reason: nobody is there, until: 2999-01-01T00:00:00Z}]"
+	shut := []v1alpha1.MaintenanceWindow{{Kind: v1alpha1.WindowDeny, Schedule: "0 0 * * *", TimeZone: "UTC",
+		Duration: metav1.Duration{Duration: 24 * time.Hour}}}
+	cases := map[string]struct {
+		reason   string
+		windows  []v1alpha1.MaintenanceWindow
+		freezes  string // the file; "-": none is named
+		override string
+		killed   bool
+		why      string
+	}{
+		"neither":                     {reason: "nothing is closed", freezes: "-"},
+		"a window":                    {"its day is denied", shut, "-", "", false, v1alpha1.ReasonNoWindow},
+		"a freeze":                    {"it is on", nil, never, "", false, v1alpha1.ReasonFrozen},
+		"no file":                     {"it may hold one", nil, "", "", false, v1alpha1.ReasonFreezesUnreadable},
+		"a window, overridden":        {"a person may", shut, "-", "plan-uid", false, ""},
+		"a freeze, overridden":        {"a person may", nil, never, "plan-uid", false, ""},
+		"no file, overridden":         {"in an emergency too", nil, "", "plan-uid", false, ""},
+		"overridden for another plan": {"it was made anew since", nil, never, "old-uid", false, v1alpha1.ReasonFrozen},
+		"overridden, the breaker open": {"that isn't the calendar's", shut, never, "plan-uid", true,
+			v1alpha1.ReasonBreakerOpen},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := breakertest.New(t)
+			scheme := runtime.NewScheme()
+			c.Must(v1alpha1.AddToScheme(scheme))
+			rem := c.Plan("a")
+			rem.UID, rem.Spec.Plan.Strategy.Windows, rem.Spec.WindowOverride = "plan-uid", tc.windows, tc.override
+			control := &Controller{reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).Build(),
+				breakers: c.Set, policies: c.Catalog, clock: c.Time}
+			if tc.freezes != "-" {
+				file := filepath.Join(t.TempDir(), "freezes.yaml")
+				control.freezes = freeze.File(file)
+				if tc.freezes != "" {
+					c.Must(os.WriteFile(file, []byte(tc.freezes), 0o600))
+				}
+			}
+			if tc.killed {
+				_, err := c.Consult(c.Ctx, rem)
+				c.Must(err)
+				c.Kept.Kept["global"].Spec.Mode = v1alpha1.BreakerForcedOpen
+			}
+			gate, err := control.stillOpen(c.Ctx, rem)
+			if c.Must(err); gate.Closed != (tc.why != "") || gate.Reason != tc.why {
+				t.Errorf("%s: want %q, got %+v", tc.reason, tc.why, gate)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/policy/template"
 	"evenkeel.dev/evenkeel/internal/scan/index"
@@ -37,6 +38,8 @@ func TestConditionsOfPolicies(t *testing.T) {
 		state("in force; the first pass of the scan isn't finished", good, nil),
 		state("in force; some kind can't be listed, and is tried again", good, incomplete),
 		state("in force; evaluations are stopped at a limit", catalog.Status{Revision: "r1", Slow: true}, complete),
+		state("in force; a person has overridden its enforcement", catalog.Status{Revision: "r1",
+			Override: &override.Override{Declared: v1alpha1.AdmissionDeny, Action: v1alpha1.AdmissionWarn}}, complete),
 		state("in force; the strategy that it refers to doesn't exist (yet)",
 			catalog.Status{Revision: "r1",
 				Unresolved: &strategy.Problem{Reason: v1alpha1.ReasonStrategyNotFound, Message: "there is none"}},

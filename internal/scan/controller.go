@@ -56,8 +56,9 @@ func (r *StatusController) Register(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.RegoTemplate{}, handler.EnqueueRequestsFromMapFunc(r.naming),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.RemediationStrategy{},
-			handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())),
-			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+												handler.EnqueueRequestsFromMapFunc(strategy.Followers(mgr.GetClient())),
+												builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.PolicyOverride{}, &handler.EnqueueRequestForObject{}). // it has its policy's name
 		WatchesRawSource(source.Channel(r.changes, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	if err != nil {
@@ -91,10 +92,14 @@ func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) 
 			return ctrl.Result{}, err
 		}
 	}
-	if summary == nil {
-		return ctrl.Result{}, nil
+	var next time.Duration
+	if summary != nil {
+		next = sooner(r.announcer.review(base, *summary), slowLook)
 	}
-	return ctrl.Result{RequeueAfter: sooner(r.announcer.review(base, *summary), slowLook)}, nil
+	if c.Override != nil { // it ends by itself
+		next = sooner(next, max(c.Override.Until.Sub(r.clock.Now()), catalogLag))
+	}
+	return ctrl.Result{RequeueAfter: next}, nil
 }
 
 // inCatalog says how a policy stands in the catalog; known is false while that doesn't have
@@ -105,6 +110,9 @@ func (r *StatusController) inCatalog(ctx context.Context, p *v1alpha1.ClusterReg
 	if err != nil || behind {
 		return catalog.Status{}, false, err
 	}
+	if behind, err := r.overrideBehind(ctx, p.Name); err != nil || behind {
+		return catalog.Status{}, false, err
+	}
 	status, known = r.catalog.Status(p.Name)
 	if !known || status.Err != nil {
 		return status, known, nil
@@ -112,6 +120,19 @@ func (r *StatusController) inCatalog(ctx context.Context, p *v1alpha1.ClusterReg
 	named, err := strategy.Read(ctx, r.client, strategy.Named(p))
 	heard := reasonOf(status.Unresolved) == reasonOf(strategy.Resolve(p.DeepCopy(), named))
 	return status, heard && status.Generation >= p.Generation, err
+}
+
+// overrideBehind says whether the catalog doesn't go by a policy's override as it is now.
+func (r *StatusController) overrideBehind(ctx context.Context, name string) (bool, error) {
+	o := &v1alpha1.PolicyOverride{}
+	err := r.client.Get(ctx, client.ObjectKey{Name: name}, o)
+	if apierrors.IsNotFound(err) {
+		return r.catalog.HoldsOverride(name), nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read PolicyOverride %s: %w", name, err)
+	}
+	return !r.catalog.KnowsOverride(o), nil
 }
 
 // naming are the policies that name a template.

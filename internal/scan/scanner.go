@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/scan/index"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
@@ -41,11 +42,19 @@ type Catalog interface {
 	Statuses
 }
 
-// Statuses say how policies, templates and waivers stand in the catalog.
+// Statuses say how policies, templates, waivers and overrides stand in the catalog.
 type Statuses interface {
 	Status(name string) (catalog.Status, bool)
 	WaiverCatalog
 	TemplateCatalog
+	OverrideCatalog
+}
+
+// OverrideCatalog is what the status of overridden policies needs of catalog.Catalog.
+type OverrideCatalog interface {
+	override.Catalog
+	// HoldsOverride says whether the catalog has an override of that name.
+	HoldsOverride(name string) bool
 }
 
 // Scanner runs one kindScan for every kind that a policy in force concerns. It

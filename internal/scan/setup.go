@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/scan/index"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
@@ -110,6 +111,15 @@ func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*index.Index, erro
 	}
 	waivers := &WaiverController{client: mgr.GetClient(), catalog: policies, recorder: recorder, clock: opts.Clock}
 	if err := waivers.Register(mgr); err != nil {
+		return nil, err
+	}
+	if err := override.RegisterMetrics(opts.Registerer, func(now time.Time, each func(string, *override.Override)) {
+		policies.Snapshot().Overrides(now, each)
+	}, opts.Clock); err != nil {
+		return nil, err
+	}
+	overrides := &override.Controller{Client: mgr.GetClient(), Catalog: policies, Recorder: recorder, Clock: opts.Clock}
+	if err := overrides.Register(mgr); err != nil {
 		return nil, err
 	}
 	return findings, nil

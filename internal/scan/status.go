@@ -34,7 +34,7 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 	conditions := conditionsOf(c, summary)
 	if c.Err == nil && pending(summary) && scannedBefore(p, c.Revision) {
 		conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool {
-			return c.Type == v1alpha1.ConditionSlow // it is of now
+			return c.Type == v1alpha1.ConditionSlow || c.Type == v1alpha1.ConditionOverridden // they are of now
 		})
 	}
 	s.Revision, s.InForce = c.Revision, c.InForce
@@ -45,6 +45,10 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 	if c.Slow {
 		conditions = append(conditions,
 			kube.ConditionTrue(v1alpha1.ConditionSlow, v1alpha1.ReasonStoppedAtLimit, slowMessage))
+	}
+	if c.Override != nil {
+		conditions = append(conditions,
+			kube.ConditionTrue(v1alpha1.ConditionOverridden, v1alpha1.ReasonPolicyOverridden, c.Override.String()))
 	}
 	kube.SetConditions(p, now.Time, conditions...)
 }

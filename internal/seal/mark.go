@@ -63,7 +63,7 @@ func partsOf(obj client.Object) (sealed, bool) {
 	switch o := obj.(type) {
 	case *v1alpha1.Remediation:
 		plan, status := o.Spec.DeepCopy(), o.Status.DeepCopy()
-		plan.DesiredState, plan.RetryToken, plan.Reason, plan.Requests = "", "", "", nil
+		plan.DesiredState, plan.RetryToken, plan.WindowOverride, plan.Reason, plan.Requests = "", "", "", "", nil
 		status.Seal, status.Conditions, status.ObservedGeneration = "", nil, 0
 		s.kind, s.plan, s.statusSeal = "Remediation", plan, o.Status.Seal
 		if !reflect.DeepEqual(*status, v1alpha1.RemediationStatus{}) {

@@ -108,6 +108,7 @@ func TestWhatTheManagerWritesIsProvenAfterARestartToo(t *testing.T) {
 	}
 	// What people may say, conditions and other metadata are no part of it.
 	p.Spec.DesiredState, p.Spec.RetryToken, p.Spec.Reason = v1alpha1.StateUndone, "1", "why"
+	p.Spec.WindowOverride = "uid"
 	p.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ann"}}
 	p.Finalizers = nil
 	if err := w.api.Update(ctx, p); err != nil {
@@ -409,5 +410,27 @@ func TestNothingIsRecordedForNoPlan(t *testing.T) {
 	s.Records = []v1alpha1.TargetRecord{{State: v1alpha1.TargetIntent}}
 	if err := w.writer.Update(ctx, s); !errors.Is(err, ErrUnproven) {
 		t.Errorf("got %v, want ErrUnproven: the seal would hold under any plan", err)
+	}
+}
+
+// A window's kind is under the seal of the plan that holds it: under definitions, or by a manager, that don't know it
+// the plan isn't proven, and writes nothing. Turned round, Deny would be the only time at which it writes.
+func TestAPlanWhoseWindowsHaveLostTheirKindIsNotProven(t *testing.T) {
+	for kind, proven := range map[v1alpha1.WindowKind]bool{"": true, v1alpha1.WindowDeny: false} {
+		ctx, w := context.Background(), newWorld(t)
+		p := plan("plan")
+		p.Spec.Plan.Strategy.Windows = []v1alpha1.MaintenanceWindow{{Kind: kind, Schedule: "0 0 * * *",
+			Duration: metav1.Duration{Duration: time.Hour}}}
+		p.Spec.Plan.Strategy.SetDefaults() // sets none
+		if err := w.writer.Create(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+		p.Spec.Plan.Strategy.Windows[0].Kind = "" // pruned
+		if err := w.api.Update(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.get(t, p); (err == nil) != proven || err != nil && !errors.Is(err, ErrUnproven) {
+			t.Errorf("kind %q: %v, want it proven: %v", kind, err, proven)
+		}
 	}
 }

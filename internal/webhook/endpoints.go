@@ -53,6 +53,8 @@ func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]
 		names.PathApproval: &validation.ApprovalHandler{Base: base, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout,
 			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover,
 				SourcesReviewed: s.Floors.SourcesReviewed}},
+		names.PathOverride: &validation.OverrideHandler{Base: base,
+			Policy: func(name string) *v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Definition(name) }},
 		names.PathRecords: &validation.RecordsHandler{Base: base},
 		names.PathStamp:   &stamp.Handler{Base: base},
 	}

@@ -256,6 +256,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 				verbOn("abort", "clusterregopolicies", other.Spec.Plan.Policy.Name),
 				verbOn("undo", "clusterregopolicies", other.Spec.Plan.Policy.Name),
 				verbOn("retry", "clusterregopolicies", other.Spec.Plan.Policy.Name),
+				verbOn("override-windows", "clusterregopolicies", other.Spec.Plan.Policy.Name),
 				verbOn("approve", "clusterregopolicies", other.Spec.Plan.Policy.Name))
 			needs := func(verb string) gomegatypes.GomegaMatcher {
 				return MatchError(ContainSubstring(
@@ -266,6 +267,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 				Expect(how(`{"desiredState":"Aborted"}`)).To(needs("abort"), name)
 				Expect(how(`{"desiredState":"Undone"}`)).To(needs("undo"), name)
 				Expect(how(`{"retryToken":"1"}`)).To(needs("retry"), name)
+				Expect(how(`{"windowOverride":"`+string(rem.UID)+`"}`)).To(needs("override-windows"), name)
 			}
 			Expect(as.Delete(ctx, rem)).To(needs("abort"))
 			Expect(as.Create(ctx, answer(rem, rem.Spec.Plan.Policy.Name))).To(needs("approve"))

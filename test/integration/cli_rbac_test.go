@@ -84,6 +84,17 @@ var _ = Describe("The least roles of a policy", func() {
 				return errs
 			}).Should(ContainSubstring("nothing is missing"))
 
+			By("adding to what was granted, for a policy on another kind")
+			quota := fixture.Policy(namespace+"-quota", namespace, ownService, fixture.Kinds("", "ResourceQuota"))
+			out, errs, code = evenkeel(ctx, "rbac", "-p", fileOf(quota), "--existing", "--name", namespace)
+			Expect(code).To(Equal(1), errs)
+			Expect(rolesIn(out)).To(HaveLen(1))
+			Expect(rolesIn(out)[0].Name).To(Equal(roles[0].Name))
+			Expect(rolesIn(out)[0].Labels).To(Equal(roles[0].Labels))
+			Expect(rolesIn(out)[0].Rules).To(Equal(append(roles[0].Rules, rbacv1.PolicyRule{
+				APIGroups: []string{""}, Resources: []string{"resourcequotas"},
+				Verbs: []string{"get", "list", "watch"}})))
+
 			By("scanning as somebody who has the reader's role alone")
 			out, errs, code = evenkeel(ctx, "rbac", "-p", fileOf(policy), "--name", namespace+"-all")
 			Expect(code).To(Equal(0), errs)

@@ -20,7 +20,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
-	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // finding is a line of evenkeel doctor.
@@ -66,7 +65,6 @@ var _ = Describe("The doctor", func() {
 
 	It("finds a sound installation without a failure, and changes nothing", func(ctx context.Context) {
 		suite.AwaitAdmission(ctx)
-		led(ctx, rig.SystemNamespace, time.Now()) // this suite's manager leads without one
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad"),
 			fixture.Enforced(v1alpha1.AdmissionDeny)))
 		suite.AwaitScan(ctx, namespace, func(g Gomega, s *v1alpha1.ScanStatus) {
@@ -79,7 +77,9 @@ var _ = Describe("The doctor", func() {
 				"certificate", "admission", "policies", "sources", "scan", "read-permissions"} {
 				g.Expect(found).To(ContainElement(finds(check, "ok", "")), check)
 			}
-			g.Expect(found).To(ContainElement(finds("manager", "warn", "the manager runs elsewhere")))
+			g.Expect(found).To(ContainElement(finds("manager", "ok", "runs outside the cluster, at https://")))
+			g.Expect(found).To(ContainElement(finds("leader", "ok", "runs without leader election")))
+			g.Expect(found).To(ContainElement(finds("scan", "ok", "kept up to date; the oldest full one was")))
 		}).Should(Succeed())
 		list := &v1alpha1.ClusterRegoPolicyList{}
 		Expect(suite.API.List(ctx, list)).To(Succeed())
@@ -123,6 +123,23 @@ var _ = Describe("The doctor", func() {
 				HaveField("Do", "evenkeel breaker close global"))))
 		Expect(found).To(ContainElement(
 			And(HaveField("Check", "sources"), HaveField("Message", ContainSubstring(namespace+"/nowhere")))))
+	})
+
+	It("names opt-outs that have no effect, and what would", func(ctx context.Context) {
+		suite.Create(ctx,
+			fixture.ConfigMap(namespace, "mistyped", fixture.Annotated(v1alpha1.AnnotationRemediation, "off")),
+			fixture.ConfigMap(namespace, "labelled", fixture.Labelled(v1alpha1.AnnotationRemediation, "paused")),
+			fixture.ConfigMap(namespace, "out", fixture.Annotated(v1alpha1.AnnotationRemediation, "paused")))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationDryRun)))
+		found, _ := doctor(ctx)
+		Expect(found).To(ContainElements(
+			And(finds("opt-outs", "warn", "ConfigMap "+namespace+"/mistyped doesn't opt out"),
+				HaveField("Do", ContainSubstring(
+					"kubectl annotate configmap mistyped evenkeel.dev/remediation=paused -n "+namespace+
+						" --overwrite"))),
+			finds("opt-outs", "warn", "ConfigMap "+namespace+"/labelled doesn't opt out")))
+		Expect(found).NotTo(ContainElement(finds("opt-outs", "warn", namespace+"/out")))
 	})
 
 	It("sees that a kind is gone or of another version, and that its own permissions don't suffice",

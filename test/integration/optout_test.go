@@ -4,12 +4,15 @@ package integration_test
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
@@ -90,4 +93,51 @@ var _ = Describe("What isn't ours to fix", func() {
 		Expect(suite.Get(ctx, changed)).To(Succeed())
 		Expect(changed.Data).To(HaveKeyWithValue("state", "bad"))
 	})
+
+	It("an opt-out with an end is over then, of an object and of a namespace, without another change",
+		func(ctx context.Context) {
+			namespace, paused := suite.Namespace(ctx, "until"), suite.Namespace(ctx, "until")
+			end := time.Now().Add(6 * time.Second).UTC().Truncate(time.Second)
+			until := func(o client.Object, text string) {
+				fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)(o)
+				fixture.Annotated(v1alpha1.AnnotationPausedUntil, text)(o)
+			}
+			ns := &corev1.Namespace{}
+			ns.Name = paused
+			Expect(suite.Get(ctx, ns)).To(Succeed())
+			before := ns.DeepCopy()
+			until(ns, end.Format(time.RFC3339))
+			Expect(suite.API.Patch(ctx, ns, client.MergeFrom(before))).To(Succeed())
+			object, unread := fixture.ConfigMap(namespace, "for-a-while"), fixture.ConfigMap(namespace, "unread")
+			until(object, end.Format(time.RFC3339))
+			until(unread, "the day after tomorrow")
+			within := fixture.ConfigMap(paused, "in-a-paused-namespace")
+			suite.Create(ctx, object, unread, within, fixture.ConfigMap(namespace, "other"))
+			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixture.InNamespaces(paused),
+				fixture.Remediated(v1alpha1.RemediationAutomatic)))
+
+			out, _, code := evenkeel(ctx, "explain", "cm/for-a-while", "-n", namespace)
+			Expect(code).To(Equal(0))
+			Expect(out).To(ContainSubstring("opted out: the object has the annotation evenkeel.dev/remediation: " +
+				"paused, until " + end.Format(time.RFC3339)))
+			found, _ := doctor(ctx)
+			Expect(found).To(ContainElement(
+				finds("opt-outs", "warn", "ConfigMap "+namespace+"/unread opts out without an end")))
+
+			for _, later := range []*corev1.ConfigMap{object, within} {
+				Eventually(ctx, func(g Gomega) {
+					g.Expect(suite.Get(ctx, later)).To(Succeed())
+					g.Expect(later.Data).To(HaveKeyWithValue("state", "good"))
+				}).Should(Succeed(), later.Name)
+				// Who was there first is the end, not the write: the API server's clock is this machine's.
+				managed := later.GetManagedFields()
+				wrote := slices.IndexFunc(managed, func(m metav1.ManagedFieldsEntry) bool {
+					return m.Manager == v1alpha1.FieldManager
+				})
+				Expect(wrote).NotTo(Equal(-1))
+				Expect(managed[wrote].Time.Time).NotTo(BeTemporally("<", end), later.Name)
+			}
+			Expect(suite.Get(ctx, unread)).To(Succeed())
+			Expect(unread.Data).To(HaveKeyWithValue("state", "bad"))
+		})
 })

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/test/cluster"
-	"evenkeel.dev/evenkeel/test/process"
 )
 
 // pageTime is the longest that a page may take.
@@ -24,6 +23,9 @@ const pageTime = 4 * time.Minute
 // needsFleet marks a page whose reader has a cluster with Evenkeel already. All such
 // pages are followed one after the other, on one cluster.
 const needsFleet = "<!-- walkthrough: fleet -->"
+
+// needsTwice marks a page whose reader may come again: its commands are run a second time in the same checkout.
+const needsTwice = "<!-- walkthrough: twice -->"
 
 func TestEveryPageDoesAsItSays(t *testing.T) {
 	root, err := cluster.Root()
@@ -44,6 +46,8 @@ func TestEveryPageDoesAsItSays(t *testing.T) {
 		case len(blocks) == 0:
 		case strings.Contains(text, needsFleet):
 			fleet = append(fleet, blocks...)
+		case strings.Contains(text, needsTwice):
+			t.Run(page+" twice", func(t *testing.T) { walk(t, root, page, slices.Concat(blocks, blocks)) })
 		default:
 			t.Run(page, func(t *testing.T) { walk(t, root, page, blocks) })
 		}
@@ -59,13 +63,8 @@ func walk(t *testing.T, root, about string, blocks []Block) {
 	ctx, cancel := context.WithTimeout(t.Context(), pageTime)
 	defer cancel()
 	name := "walk-" + strings.TrimSuffix(strings.ToLower(filepath.Base(about)), ".md")
-	ports, err := process.FreePorts(2)
-	if err != nil {
-		t.Fatal(err)
-	}
 	shell, err := NewShell(ctx, checkout,
 		append(os.Environ(), "NAME="+name, "HOME="+t.TempDir(), "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
-			fmt.Sprintf("WEBHOOK_PORT=%d", ports[0]), fmt.Sprintf("PROBE_PORT=%d", ports[1]),
 			"EVENKEEL_CACHE="+cacheFolder(t), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"),
 			"GOPATH="+goEnv(t, "GOPATH")))
 	if err != nil {

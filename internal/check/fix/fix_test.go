@@ -30,7 +30,7 @@ func ruled(t *testing.T, rules map[string]string) *catalog.Snapshot {
 			Title: name, Owner: "team", Severity: v1alpha1.SeverityLow, RunbookURL: "https://example.com",
 			Rego: v1alpha1.RegoSource{File: "a.rego", Main: "package a\n\nimport rego.v1\n\n" + body},
 			Match: v1alpha1.Match{
-				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
+				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap", "Secret"}}}},
 			Remediation: v1alpha1.PolicyRemediation{
 				RolloutStrategy: v1alpha1.RolloutStrategy{AllowedActions: []v1alpha1.ActionType{
 					v1alpha1.ActionPatch, v1alpha1.ActionDelete, v1alpha1.ActionCreate}}},

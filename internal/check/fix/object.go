@@ -5,8 +5,8 @@ package fix
 import (
 	"context"
 	"fmt"
-	"maps"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/manifest/edit"
@@ -44,7 +44,7 @@ func (o *object) fix(ctx context.Context) error {
 			if len(v.Enforced()) == 0 || v.Err != nil {
 				continue
 			}
-			if reasons[v.Policy] = o.take(ctx, v, verdicts); reasons[v.Policy] == "" {
+			if reasons[v.Policy] = o.take(ctx, v); reasons[v.Policy] == "" {
 				progress = true
 				break
 			}
@@ -61,19 +61,19 @@ func (o *object) judge(ctx context.Context, object map[string]any) []catalog.Res
 }
 
 // take makes a policy's fix, or says why not.
-func (o *object) take(ctx context.Context, v *catalog.Result, before []catalog.Result) string {
-	if reason := unfit(v); reason != "" {
+func (o *object) take(ctx context.Context, v *catalog.Result) string {
+	if v.FixErr != nil {
+		return "its fix can't be known: " + v.FixErr.Error()
+	}
+	if reason := unfit(v.Definition, v.Actions); reason != "" {
 		return reason
 	}
-	resolved, err := check.ProveFix(ctx, o.snapshot, &o.subject, v.Policy, v.Actions, o.now)
+	resolved, err := check.ProveHarmless(ctx, o.snapshot, &o.subject, v.Policy, v.Actions, o.now)
 	if err != nil {
 		return err.Error()
 	}
-	if reason := check.Harms(v.Policy, before, o.judge(ctx, resolved.Object)); reason != "" {
-		return reason
-	}
-	stored := o.unfilled(resolved.Object)
-	text, err := edit.Set(o.text, o.document.Place().Pointer, o.asWritten(stored))
+	stored := unfilled(o.document, o.subject.Object, resolved.Object)
+	text, err := edit.Set(o.text, o.document.Place().Pointer, asWritten(o.document, o.text, stored))
 	if err != nil {
 		return err.Error()
 	}
@@ -89,19 +89,16 @@ func (o *object) take(ctx context.Context, v *catalog.Result, before []catalog.R
 }
 
 // unfit says why a fix isn't for files.
-func unfit(v *catalog.Result) string {
-	if v.FixErr != nil {
-		return "its fix can't be known: " + v.FixErr.Error()
-	}
-	if len(v.Actions) == 0 {
+func unfit(p *v1alpha1.ClusterRegoPolicy, actions []policy.Action) string {
+	if len(actions) == 0 {
 		return "the policy offers no fix for it"
 	}
-	strategy := v.Definition.Spec.Remediation.DeepCopy()
+	strategy := p.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
-	if verb, add, forbidden := action.Forbidden(strategy.AllowedActions, v.Actions); forbidden {
+	if verb, add, forbidden := action.Forbidden(strategy.AllowedActions, actions); forbidden {
 		return fmt.Sprintf("its fix uses %q, which the policy's allowedActions leave out: add %s to them", verb, add)
 	}
-	for _, a := range v.Actions {
+	for _, a := range actions {
 		switch {
 		case a.Subresource != "":
 			return "its fix changes the status, which no file holds"
@@ -134,35 +131,4 @@ func (o *object) leave(verdicts []catalog.Result, reasons map[string]string) {
 			o.report.Left = append(o.report.Left, left)
 		}
 	}
-}
-
-// unfilled takes the namespace out again that wasn't written.
-func (o *object) unfilled(after map[string]any) map[string]any {
-	written, _ := o.document.Object["metadata"].(map[string]any)
-	if _, named := written["namespace"]; named {
-		return after
-	}
-	metadata, _ := after["metadata"].(map[string]any)
-	filled, _ := o.subject.Object["metadata"].(map[string]any)
-	if metadata["namespace"] == nil || metadata["namespace"] != filled["namespace"] {
-		return after
-	}
-	after, metadata = maps.Clone(after), maps.Clone(metadata)
-	delete(metadata, "namespace")
-	after["metadata"] = metadata
-	if len(metadata) == 0 && written == nil {
-		delete(after, "metadata")
-	}
-	return after
-}
-
-// asWritten leaves out what an item of a typed list has from its list.
-func (o *object) asWritten(object map[string]any) map[string]any {
-	if o.document.Place().Pointer == "" || edit.Holds(o.text, o.document.Place().Pointer+"/kind") {
-		return object
-	}
-	object = maps.Clone(object)
-	delete(object, "apiVersion")
-	delete(object, "kind")
-	return object
 }

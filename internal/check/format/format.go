@@ -24,8 +24,12 @@ type Options struct {
 	Version string
 }
 
-// JUnit is the format that wants the clean results too.
-const JUnit = "junit"
+const (
+	// JUnit is the format that wants the clean results too.
+	JUnit = "junit"
+	// SARIF is the format that wants the edits of proven fixes.
+	SARIF = "sarif"
+)
 
 // writer writes one format.
 type writer func(w io.Writer, report *check.Report, opts Options) error
@@ -36,7 +40,7 @@ func writers() map[string]writer {
 		"json":   writeJSON,
 		"yaml":   writeYAML,
 		"name":   writeNames,
-		"sarif":  writeSARIF,
+		SARIF:    writeSARIF,
 		JUnit:    writeJUnit,
 		"github": writeGitHub,
 	}

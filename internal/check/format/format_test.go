@@ -67,6 +67,8 @@ func aReport() *check.Report {
 					{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "replace", Path: "/spec/x", Value: false}}}},
 				Fix: "--- Deployment shop/web as it is\n+++ Deployment shop/web as the policy wants it\n@@ -1 +1 " +
 					"@@\n-x: true\n+x: false\n",
+				Edits: []check.Edit{{Start: check.Position{Line: 12, Column: 1},
+					End: check.Position{Line: 13, Column: 1}, Text: "x: false\n"}},
 			},
 			{
 				Subject: at("deploy/shop,web.yaml", 3, web),

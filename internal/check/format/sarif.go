@@ -35,7 +35,7 @@ func writeSARIF(w io.Writer, report *check.Report, opts Options) error {
 }
 
 func sarifOf(report *check.Report, opts Options) *sarif.Report {
-	run := sarif.NewRunWithInformationURI("evenkeel", informationURI)
+	run := sarif.NewRunWithInformationURI("evenkeel", informationURI).WithColumnKind("utf16CodeUnits")
 	if opts.Version != "" {
 		run.Tool.Driver.WithVersion(opts.Version)
 	}
@@ -107,11 +107,27 @@ func sarifResult(run *sarif.Run, r *check.Result, s *saying) *sarif.Result {
 		WithMessage(sarif.NewTextMessage(text)).
 		AddLocation(locationOf(r, s)).
 		WithPartialFingerprints(map[string]string{fingerprint: identityOf(r, s)})
+	if s.label != labelWarning && len(r.Edits) > 0 {
+		result.AddFixe(sarifFix(r)) // the name is the library's
+	}
 	if r.Waived != nil && s.label != labelWarning {
 		result.AddSuppression(sarif.NewSuppression().WithKind("external").WithStatus("accepted").
 			WithJustification(r.Waived.String() + ": " + r.Waived.Reason))
 	}
 	return result
+}
+
+// sarifFix is the change to the file by which the object violates the policy no more, whole.
+func sarifFix(r *check.Result) *sarif.Fix {
+	change := sarif.NewArtifactChange().WithArtifactLocation(artifactOf(r))
+	for _, e := range r.Edits {
+		change.AddReplacement(sarif.NewReplacement().
+			WithDeletedRegion(sarif.NewRegion().WithStartLine(e.Start.Line).WithStartColumn(e.Start.Column).
+				WithEndLine(e.End.Line).WithEndColumn(e.End.Column)).
+			WithInsertedContent(sarif.NewArtifactContent().WithText(e.Text)))
+	}
+	return sarif.NewFix().AddArtifactChange(change).
+		WithDescription(sarif.NewTextMessage("Fix " + r.Title() + " as policy " + r.Policy.Name + " proposes"))
 }
 
 func notificationOf(r *check.Result) *sarif.Notification {
@@ -122,14 +138,18 @@ func notificationOf(r *check.Result) *sarif.Notification {
 }
 
 func locationOf(r *check.Result, s *saying) *sarif.Location {
+	physical := sarif.NewPhysicalLocation().WithArtifactLocation(artifactOf(r)).
+		WithRegion(sarif.NewRegion().WithStartLine(max(s.line, 1)))
+	return sarif.NewLocationWithPhysicalLocation(physical).
+		AddLogicalLocation(sarif.NewLogicalLocation().WithKind("resource").WithFullyQualifiedName(r.Title() + s.path))
+}
+
+func artifactOf(r *check.Result) *sarif.ArtifactLocation {
 	artifact := sarif.NewArtifactLocation().WithURI(uriOf(r))
 	if !filepath.IsAbs(r.File) {
 		artifact.WithURIBaseID("%SRCROOT%")
 	}
-	physical := sarif.NewPhysicalLocation().WithArtifactLocation(artifact).
-		WithRegion(sarif.NewRegion().WithStartLine(max(s.line, 1)))
-	return sarif.NewLocationWithPhysicalLocation(physical).
-		AddLogicalLocation(sarif.NewLogicalLocation().WithKind("resource").WithFullyQualifiedName(r.Title() + s.path))
+	return artifact
 }
 
 // uriOf is where the object is written. A live object, and one from standard

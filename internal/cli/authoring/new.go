@@ -3,6 +3,7 @@
 package authoring
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/scaffold"
 )
 
@@ -30,16 +32,20 @@ func newNewCommand() *cobra.Command {
 
 // newPolicyOptions are the flags of new policy.
 type newPolicyOptions struct {
-	dir, kind, owner, runbook string
-	withFix                   bool
+	dir, owner, runbook string
+	kind                kindFinder
+	withFix             bool
 }
 
 // AddFlags adds the flags with their defaults.
 func (o *newPolicyOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.dir, "dir", ".",
 		"directory that the policy's own is made in, named for its category, for example policies/security")
-	f.StringVar(&o.kind, "kind", "Pod", "kind that the rule concerns: one of Kubernetes, or any as "+
-		"KIND.GROUP/VERSION; a rule on Pods covers every workload")
+	f.StringVar(&o.kind.name, "kind", "Pod", "kind that the rule concerns: one of Kubernetes, or any as "+
+		"KIND.GROUP/VERSION, or KIND.GROUP of --crds or the cluster; a rule on Pods covers every workload")
+	f.StringVar(&o.kind.group, "group", "", "API group of --kind, where that names none")
+	f.StringArrayVar(&o.kind.crds, "crds", nil, "file or directory of CustomResourceDefinitions that define --kind; "+
+		"may be given many times (default: the cluster is asked for a kind without its version)")
 	f.StringVar(&o.owner, "owner", "", "team that answers for the rule (default: a placeholder)")
 	f.StringVar(&o.runbook, "runbook", "",
 		"web address that tells what to do about a violation (default: a placeholder)")
@@ -57,21 +63,23 @@ dashes: they name the ClusterRegoPolicy, and with underscores the directory. Wha
 there already is never written over: then it ends with code 1.`,
 		Example: `  evenkeel new policy no-escalation --dir policies/security --owner team-shop
   evenkeel new policy labelled-ingress --kind Ingress --with-fix
-  evenkeel new policy named-certificates --kind Certificate.cert-manager.io/v1`,
+  evenkeel new policy named-certificates --kind Certificate.cert-manager.io/v1
+  evenkeel new policy sized-widgets --kind Widget --group example.com --crds config/crd`,
 		Args: command.TakesArguments(1, 1, "name of the policy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return opts.run(cmd.OutOrStdout(), args[0])
+			return opts.run(cmd.Context(), cmd.OutOrStdout(), args[0])
 		},
 	}
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
 	opts.AddFlags(cmd.Flags())
+	opts.kind.cluster = connect.TakesCluster(cmd)
 	return cmd
 }
 
-func (o *newPolicyOptions) run(out io.Writer, name string) error {
-	kind, err := scaffold.Kind(o.kind)
+func (o *newPolicyOptions) run(ctx context.Context, out io.Writer, name string) error {
+	kind, err := o.kind.find(ctx)
 	if err != nil {
-		return command.Exit(command.ExitUsage, err)
+		return err
 	}
 	wanted := scaffold.Options{Name: name, Dir: o.dir, Kind: kind, Owner: o.owner, Runbook: o.runbook, Fix: o.withFix}
 	var placeholders []string

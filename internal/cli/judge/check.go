@@ -16,6 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/check"
+	"evenkeel.dev/evenkeel/internal/check/fix"
 	"evenkeel.dev/evenkeel/internal/check/format"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
@@ -141,9 +142,13 @@ func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []
 	subjects := check.Of(documents, o.namespace, o.policies.namespaces)
 	done, stop := terminal.NewProgress(stderr).Count(len(subjects), "objects judged")
 	defer stop()
-	return check.Run(ctx, snapshot, check.Each(subjects), check.Options{
-		Now: time.Now(), Fix: o.diff, Clean: o.output == format.JUnit, Judged: done,
+	report, err := check.Run(ctx, snapshot, check.Each(subjects), check.Options{
+		Now: time.Now(), Fix: o.diff || o.output == format.SARIF, Clean: o.output == format.JUnit, Judged: done,
 	})
+	if err == nil && o.output == format.SARIF {
+		fix.Locate(report)
+	}
+	return report, err
 }
 
 // verdict is how the command ends.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/output"
@@ -123,9 +124,31 @@ func (o *explainOptions) inForce(ctx context.Context) (*catalog.Snapshot, []stri
 	} else if err != nil {
 		return nil, nil, err
 	}
+	unread, err := o.overrides(ctx, set)
+	if err != nil {
+		return nil, nil, err
+	}
 	choice := policyChoice{cluster: true, connection: o.flags}
 	snapshot, err := choice.enforce(set)
-	return snapshot, nil, err
+	return snapshot, unread, err
+}
+
+// overrides adds those of the cluster. Where they can't be read, the rest is told all the
+// same; a cluster of an earlier version has none.
+func (o *explainOptions) overrides(ctx context.Context, set *policySet) (unread []string, err error) {
+	c, err := o.flags.Client()
+	if err != nil {
+		return nil, err
+	}
+	list := &v1alpha1.PolicyOverrideList{}
+	switch err := c.List(ctx, list); {
+	case apierrors.IsForbidden(err):
+		return []string{"whether policies are overridden isn't known: " + err.Error()}, nil
+	case err != nil && !connect.IsMissingKind(err):
+		return nil, connect.Failure("list overrides of policies", err)
+	}
+	set.overrides = list.Items
+	return nil, nil
 }
 
 // read reads the object, and the Namespace that it lives in.

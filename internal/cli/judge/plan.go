@@ -172,21 +172,16 @@ func (o *planOptions) complete(plan *preview.Plan, report *check.Report, pol *v1
 // with the waivers.
 func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.ClusterRegoPolicy, all,
 	alone *catalog.Snapshot, err error) {
-	given := &policySet{}
-	for _, path := range o.policies.paths {
-		if err := given.addPath(ctx, path, o.policies.reader.Library()); err != nil {
-			return nil, nil, nil, err
-		}
+	given, err := o.policies.given(ctx)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	set := &policySet{}
 	if err := set.addCluster(ctx, o.policies.connection); err != nil &&
 		(given.size() == 0 || !connect.IsMissingKind(err)) {
 		return nil, nil, nil, err
 	}
-	set.waivers = append(set.waivers, given.waivers...)
-	set.templates = append(set.templates, given.templates...)    // of two of a name the later counts
-	set.strategies = append(set.strategies, given.strategies...) // of two of one name, that which would be applied
-	set.override(given.policies)
+	set.withGiven(given)
 	i := slices.IndexFunc(set.policies, func(p *v1alpha1.ClusterRegoPolicy) bool { return p.Name == name })
 	if i < 0 {
 		return nil, nil, nil, command.Exit(
@@ -197,9 +192,7 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Clus
 	if all, err = o.policies.enforce(set); err != nil {
 		return nil, nil, nil, err
 	}
-	alone, err = o.policies.enforce(
-		&policySet{policies: set.policies[i : i+1], templates: set.templates, strategies: set.strategies,
-			waivers: set.waivers})
+	alone, err = o.policies.enforce(set.alone(set.policies[i : i+1]))
 	return set.policies[i], all, alone, err
 }
 

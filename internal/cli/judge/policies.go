@@ -58,6 +58,8 @@ type policySet struct {
 	// strategies are those that the policies may refer to.
 	strategies []*v1alpha1.RemediationStrategy
 	waivers    []v1alpha1.AnyWaiver
+	// overrides are those of the cluster, where they were asked for: explain tells of them.
+	overrides []v1alpha1.PolicyOverride
 	// namespaces are those of the cluster, by name, where it was asked.
 	namespaces map[string]map[string]any
 }
@@ -89,11 +91,7 @@ func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 	case c.cluster:
 		err = set.addCluster(ctx, c.connection)
 	case len(c.paths) > 0:
-		for _, path := range c.paths {
-			if err = set.addPath(ctx, path, c.reader.Library()); err != nil {
-				break
-			}
-		}
+		set, err = c.given(ctx)
 	default:
 		var shipped []*v1alpha1.ClusterRegoPolicy
 		shipped, err = directory.Load(policies.FS, ".")
@@ -179,6 +177,9 @@ func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
 		if err := force.SetWaiver(w); err != nil {
 			errs = append(errs, fmt.Errorf("waiver %s: %w", client.ObjectKeyFromObject(w), err))
 		}
+	}
+	for i := range set.overrides {
+		force.SetOverride(&set.overrides[i])
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, command.Exit(command.ExitFailure, err)

@@ -201,3 +201,27 @@ func (s *policySet) addCluster(ctx context.Context, flags *connect.Flags) error 
 	}
 	return nil
 }
+
+// given reads the policies at the paths that are given, with what comes with them.
+func (c *policyChoice) given(ctx context.Context) (*policySet, error) {
+	set := &policySet{}
+	for _, path := range c.paths {
+		if err := set.addPath(ctx, path, c.reader.Library()); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// withGiven is the set as it would be once what is given is applied: of two of a name the one that is given counts.
+func (s *policySet) withGiven(given *policySet) {
+	s.waivers = append(s.waivers, given.waivers...)
+	s.templates = append(s.templates, given.templates...)
+	s.strategies = append(s.strategies, given.strategies...)
+	s.override(given.policies)
+}
+
+// alone are some policies of the set, with all else that it holds.
+func (s *policySet) alone(policies []*v1alpha1.ClusterRegoPolicy) *policySet {
+	return &policySet{policies: policies, templates: s.templates, strategies: s.strategies, waivers: s.waivers}
+}

@@ -7,19 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/permissions"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // defaultController is the ServiceAccount that config/ runs the controller as.
@@ -48,12 +54,15 @@ The names of resources come from the cluster that the kubeconfig names. Where no
 answers, or with --offline, those of Kubernetes' own kinds are known, and those of
 others are guessed, which a comment says.
 
+With --existing the roles hold what the controller lacks, and before it all that the
+cluster's roles of these names grant already: to apply them takes nothing away.
+
 It ends with code 0 when it has printed the roles, with --existing with 1 when some
 permission is missing, with 2 when it was called wrongly, and with 3 when it couldn't do
 its work.`,
 		Example: `  evenkeel rbac -p policies > roles.yaml
   evenkeel rbac --in-force | kubectl apply -f -
-  evenkeel rbac --in-force --existing`,
+  evenkeel rbac --in-force --existing | kubectl apply -f -`,
 		Args: command.TakesArguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -62,7 +71,8 @@ its work.`,
 	o.policies.AddFlags(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVar(&o.name, "name", "evenkeel-policies", "what the names of the roles begin with")
-	f.BoolVar(&o.existing, "existing", false, "print only what the controller lacks, by asking the cluster")
+	f.BoolVar(&o.existing, "existing", false,
+		"print what the controller lacks, by asking the cluster, added to what it was granted")
 	f.StringVar(&o.controller, "as-controller", defaultController, "the controller's ServiceAccount, as NAMESPACE/NAME")
 	f.BoolVar(&o.offline, "offline", false, "ask no cluster")
 	return cmd
@@ -90,22 +100,32 @@ func (o *rbacOptions) run(cmd *cobra.Command) error {
 		return command.Exit(command.ExitFailure, err)
 	}
 	if !o.existing {
-		return printRoles(cmd.OutOrStdout(), least, o.name)
+		return printRoles(cmd.OutOrStdout(), least.Notes, least.Roles(o.name))
 	}
 	return o.printLacking(cmd, least, account)
 }
 
 // printLacking prints the part of the roles that the controller hasn't got.
 func (o *rbacOptions) printLacking(cmd *cobra.Command, least *permissions.Least, account types.NamespacedName) error {
-	least, err := o.lacking(cmd.Context(), least, account)
+	c, err := o.policies.connection.Client()
 	if err != nil {
 		return err
 	}
-	if len(least.Roles(o.name)) == 0 {
+	missing, err := least.Lacking(cmd.Context(), permissions.Of(c, account))
+	if err != nil {
+		return command.Exit(command.ExitFailure, explainReview(err))
+	}
+	roles := missing.Roles(o.name)
+	if len(roles) == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "nothing is missing: %s may do all that the policies need\n", account)
 		return nil
 	}
-	if err := printRoles(cmd.OutOrStdout(), least, o.name); err != nil {
+	for i := range roles {
+		if err := addToGranted(cmd.Context(), c, &roles[i]); err != nil {
+			return command.Exit(command.ExitFailure, err)
+		}
+	}
+	if err := printRoles(cmd.OutOrStdout(), missing.Notes, roles); err != nil {
 		return err
 	}
 	return command.Exit(command.ExitFailed,
@@ -136,18 +156,27 @@ func mapperOf(kinds discovery.DiscoveryInterface) *restmapper.DeferredDiscoveryR
 	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))
 }
 
-// lacking is what the controller's ServiceAccount may not do yet.
-func (o *rbacOptions) lacking(ctx context.Context, least *permissions.Least, account types.NamespacedName) (
-	*permissions.Least, error) {
-	c, err := o.policies.connection.Client()
-	if err != nil {
-		return nil, err
+// addToGranted puts what the cluster's role of the same name grants before the rules of a role, so that
+// applying it takes nothing away.
+func addToGranted(ctx context.Context, c client.Reader, role *rbacv1.ClusterRole) error {
+	granted := &rbacv1.ClusterRole{}
+	err := c.Get(ctx, client.ObjectKeyFromObject(role), granted)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read ClusterRole %s, whose rules must not be lost: %w; give a --name that no role has yet, "+
+			"or ask for the permission to get clusterroles.rbac.authorization.k8s.io", role.Name, err)
+	case !labels.SelectorFromSet(role.Labels).Matches(labels.Set(granted.Labels)):
+		return fmt.Errorf("ClusterRole %s is there for something else, for it lacks the label %s: give another --name",
+			role.Name, strings.Join(slices.Sorted(maps.Keys(role.Labels)), ", "))
+	case granted.AggregationRule != nil:
+		return fmt.Errorf("ClusterRole %s is made of other roles by its aggregationRule, and rules of its own "+
+			"wouldn't stay: give another --name", role.Name)
 	}
-	missing, err := least.Lacking(ctx, permissions.Of(c, account))
-	if err != nil {
-		return nil, command.Exit(command.ExitFailure, explainReview(err))
-	}
-	return missing, nil
+	role.Rules = append(slices.Clone(granted.Rules), role.Rules...)
+	role.Labels = granted.Labels // which ours are among
+	return nil
 }
 
 // explainReview says what is missing to ask for another's permissions.
@@ -160,13 +189,13 @@ func explainReview(err error) error {
 }
 
 // printRoles writes the roles, ready for kubectl apply.
-func printRoles(out io.Writer, least *permissions.Least, name string) error {
-	for _, note := range least.Notes {
-		if _, err := fmt.Fprintf(out, "# Note: %s.\n", note); err != nil {
+func printRoles(out io.Writer, notes []string, roles []rbacv1.ClusterRole) error {
+	for _, note := range notes {
+		if _, err := fmt.Fprintf(out, "# Note: %s.\n", policy.OneLine(note)); err != nil {
 			return err
 		}
 	}
-	for _, role := range least.Roles(name) {
+	for _, role := range roles {
 		text, err := yaml.Marshal(role)
 		if err != nil {
 			return err

@@ -28,10 +28,12 @@ const lookEvery = time.Second
 
 func newGetCommand(flags *connect.Flags) *cobra.Command {
 	var watch bool
+	var changes, targets int
 	cmd := &cobra.Command{
 		Use:   "get [NAME]",
 		Short: "Show a rollout: waves, targets, gates, breakers, what comes next and why it waits",
-		Long: `Get shows one rollout whole, or lists all without a NAME. With --watch it follows
+		Long: `Get shows one rollout whole, or lists all without a NAME. Of one that awaits approval it
+shows what is to be approved, targets with equal changes together. With --watch it follows
 the rollout until it ends: on a terminal the picture is drawn anew in place,
 elsewhere one line is printed for each change. Given a policy, it waits for the plan
 that is to come: its first, or the next when the policy has changed since the latest
@@ -43,6 +45,7 @@ a person to do, and with code 1 otherwise.`,
 		Args: command.TakesArguments(0, 1, "Remediation or policy"),
 	}
 	o := output.Takes(cmd, output.JSON, output.YAML, output.Name)
+	takesShown(cmd, &changes, &targets)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow the rollout until it ends")
 	connect.Completes(cmd, flags, planNames, connect.PolicyNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -57,7 +60,8 @@ a person to do, and with code 1 otherwise.`,
 		if err != nil {
 			return err
 		}
-		v := viewer{client: c, screen: terminal.NewScreen(cmd.OutOrStdout()), errors: cmd.ErrOrStderr()}
+		v := viewer{client: c, screen: terminal.NewScreen(cmd.OutOrStdout()), errors: cmd.ErrOrStderr(),
+			shown: shown(changes, targets)}
 		switch {
 		case len(args) == 0:
 			return v.list(cmd.Context(), o)
@@ -121,6 +125,7 @@ type viewer struct {
 	// errors is where progress is told.
 	errors io.Writer
 	last   string
+	shown  display.Shown
 }
 
 // follow shows a rollout until it ends.
@@ -175,7 +180,25 @@ func (v *viewer) show(r display.Rollout) error {
 
 // read reads a rollout with all that is shown of it.
 func (v *viewer) read(ctx context.Context, name string) (display.Rollout, error) {
-	r := display.Rollout{Remediation: &v1alpha1.Remediation{}, Now: time.Now()}
+	r, err := v.readPlan(ctx, name)
+	if err != nil {
+		return r, err
+	}
+	breakers := &v1alpha1.RemediationBreakerList{}
+	if err := v.client.List(ctx, breakers); err != nil {
+		return r, connect.Failure("list circuit breakers", err)
+	}
+	for _, cb := range breakers.Items {
+		if r.CoveredBy(&cb) {
+			r.Breakers = append(r.Breakers, cb)
+		}
+	}
+	return r, nil
+}
+
+// readPlan reads a plan with its slices. One that isn't made yet is left out.
+func (v *viewer) readPlan(ctx context.Context, name string) (display.Rollout, error) {
+	r := display.Rollout{Remediation: &v1alpha1.Remediation{}, Now: time.Now(), Shown: v.shown}
 	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, r.Remediation); err != nil {
 		return r, connect.Failure("read remediation "+name, err)
 	}
@@ -189,15 +212,6 @@ func (v *viewer) read(ctx context.Context, name string) (display.Rollout, error)
 			return r, connect.Failure("read slice "+slice, err)
 		}
 		r.Slices = append(r.Slices, s)
-	}
-	breakers := &v1alpha1.RemediationBreakerList{}
-	if err := v.client.List(ctx, breakers); err != nil {
-		return r, connect.Failure("list circuit breakers", err)
-	}
-	for _, cb := range breakers.Items {
-		if r.CoveredBy(&cb) {
-			r.Breakers = append(r.Breakers, cb)
-		}
 	}
 	return r, nil
 }

@@ -28,8 +28,9 @@ func newHistoryCommand(flags *connect.Flags) *cobra.Command {
 		Short: "List the plans of a policy: what each has changed, and who approved or undid it",
 		Long: `History lists the plans of a policy, or of all policies, the oldest first: the
 revision that each fixed, when it ran and how it ended, its targets by what became
-of them, who approved it, who had it undone, and what people asked of it last. Only plans that the policy's
-history still keeps are listed (spec.remediation.history).`,
+of them, who approved it, who had it undone, and what people asked of it last. Below
+stands what people have asked of each plan: who, when and why. Only plans that the
+policy's history still keeps are listed (spec.remediation.history).`,
 		Example: `  evenkeel rollout history privileged-containers
   evenkeel rollout history -o json`,
 		Args: command.TakesArguments(0, 1, "policy"),
@@ -93,7 +94,10 @@ func printHistory(plans []v1alpha1.Remediation, out io.Writer) error {
 			fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(c.Done), fmt.Sprint(c.Failed), fmt.Sprint(c.Reverted),
 			fmt.Sprint(c.RevertConflict), approver(&rem), undoer(&rem), lastAsked(&rem))
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return printActs(plans, out)
 }
 
 // lastAsked is what people asked of a plan last: what, who and why.

@@ -22,16 +22,27 @@ func NewCommand() *cobra.Command {
 		Use:   "rollout",
 		Short: "Watch rollouts, and say what you want of them",
 		Long: `Rollout shows how violations are being remediated, and lets a person pause,
-resume, approve, reject, abort, undo or retry. NAME is a Remediation, or a policy: then
+resume, approve, reject, abort, undo or retry, or override its windows. NAME is a Remediation, or a policy: then
 its latest plan is meant.`,
 	}
 	command.TakesCommand(cmd)
 	flags := connect.TakesCluster(cmd)
-	cmd.AddCommand(newGetCommand(flags), newHistoryCommand(flags), newUndoCommand(flags))
+	cmd.AddCommand(newGetCommand(flags), newHistoryCommand(flags), newUndoCommand(flags),
+		newApproveCommand(flags), newOverrideCommand(flags))
 	for _, word := range rolloutWords() {
 		cmd.AddCommand(newWordCommand(flags, word))
 	}
 	return cmd
+}
+
+// planNamed connects, and reads the plan that an argument names.
+func planNamed(ctx context.Context, flags *connect.Flags, name string) (client.Client, *v1alpha1.Remediation, error) {
+	c, err := flags.Client()
+	if err != nil {
+		return nil, nil, err
+	}
+	rem, err := findPlan(ctx, c, name)
+	return c, rem, err
 }
 
 // findPlan reads the Remediation of that name, or the latest plan of the policy

@@ -50,11 +50,7 @@ program ends with code 0 when all is undone, and with 1 when something couldn't 
 	request.TakesReason(cmd, &o.reason)
 	connect.Completes(cmd, flags, planNames, connect.PolicyNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := flags.Client()
-		if err != nil {
-			return err
-		}
-		rem, err := findPlan(cmd.Context(), c, args[0])
+		c, rem, err := planNamed(cmd.Context(), flags, args[0])
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -38,11 +37,7 @@ func rolloutWords() []rolloutWord {
 		{name: "retry", short: "Verify a held wave once more, or plan anew after a rollback", say: retry,
 			long: "Retry verifies the wave of a rollout that is held by a failure (onFailure: Hold) once\nmore. For " +
 				"a rollout that has ended it lets the policy be planned again.\n" + needs("retry")},
-		{name: "approve", short: "Say yes to a rollout that awaits approval", say: answer(v1alpha1.DecisionApprove),
-			comments: true,
-			long: "Approve lets a rollout of a policy in mode Manual begin. It needs the permission to " +
-				"create\nremediationapprovals, and the verb approve on the policy; your user name is recorded."},
-		{name: "reject", short: "Say no to a rollout that awaits approval", say: answer(v1alpha1.DecisionReject),
+		{name: "reject", short: "Say no to a rollout that awaits approval", say: reject,
 			comments: true,
 			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the permission\nto " +
 				"create remediationapprovals, and the verb approve on the policy; your user name is\nrecorded."},
@@ -58,11 +53,7 @@ func newWordCommand(flags *connect.Flags, word rolloutWord) *cobra.Command {
 		Example: "  evenkeel rollout " + word.name + " privileged-containers",
 		Args:    command.TakesArguments(1, 1, "Remediation or policy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := flags.Client()
-			if err != nil {
-				return err
-			}
-			rem, err := findPlan(cmd.Context(), c, args[0])
+			c, rem, err := planNamed(cmd.Context(), flags, args[0])
 			if err != nil {
 				return err
 			}
@@ -76,7 +67,7 @@ func newWordCommand(flags *connect.Flags, word rolloutWord) *cobra.Command {
 	}
 	connect.Completes(cmd, flags, planNames, connect.PolicyNames)
 	if word.comments {
-		cmd.Flags().StringVar(&reason, "comment", "", "why, for the record")
+		takesComment(cmd, &reason)
 	} else {
 		request.TakesReason(cmd, &reason)
 	}
@@ -109,22 +100,10 @@ func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 		ask(ctx, c, rem, "desiredState", v1alpha1.StateAborted, reason)
 }
 
-// answer gives a plan a yes or no, bound to what it holds now.
-func answer(decision v1alpha1.ApprovalDecision) func(context.Context, client.Client, *v1alpha1.Remediation, string) (
-	string, error) {
-	return func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error) {
-		approval := &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
-			Spec: v1alpha1.RemediationApprovalSpec{
-				RemediationRef: v1alpha1.RefTo(rem), Policy: rem.Spec.Plan.Policy.Name, Decision: decision,
-				Comment: comment}}
-		if err := c.Create(ctx, approval); err != nil {
-			return "", connect.Failure("answer remediation "+rem.Name, err)
-		}
-		word := map[v1alpha1.ApprovalDecision]string{
-			v1alpha1.DecisionApprove: "approved", v1alpha1.DecisionReject: "rejected"}[decision]
-		return fmt.Sprintf("remediation %s %s by %s (remediationapproval %s)", rem.Name, word, approval.Spec.Approver,
-			approval.Name), nil
-	}
+// reject says no to a plan, whatever it would change.
+func reject(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error) {
+	return sendAnswer(ctx, c, rem,
+		v1alpha1.RemediationApprovalSpec{Decision: v1alpha1.DecisionReject, Comment: comment})
 }
 
 // running refuses a word that only a rollout at work can heed.

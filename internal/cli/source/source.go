@@ -108,7 +108,7 @@ func listSources(ctx context.Context, c client.Reader, namespace, output string,
 }
 
 func sourceReady(src *v1alpha1.PolicySource) bool {
-	ready, _, _ := display.Source{PolicySource: src}.Ready()
+	ready, _, _ := display.Source{PolicySource: src, Now: time.Now()}.Ready()
 	return ready == metav1.ConditionTrue
 }
 

@@ -45,8 +45,8 @@ force, and with 1 otherwise.`,
 				return connect.Failure("annotate policy source "+src.Name, err)
 			}
 			if !awaits {
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "policy source %s is looked at; see evenkeel source get %s\n",
-					src.Name, src.Name)
+				_, err := fmt.Fprintf(cmd.OutOrStdout(),
+					"policy source %s is to be looked at; see evenkeel source get %s\n", src.Name, src.Name)
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "waiting for policy source %s\n", src.Name)

@@ -17,6 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
@@ -41,8 +42,11 @@ type Status struct {
 	Revision string
 	// Generation is that of the definition in force; 0 when there is none.
 	Generation int64
-	// InForce is what the definition in force does; nil when there is none.
+	// InForce is what the definition in force does, by its override if there is one; nil when
+	// there is none.
 	InForce *v1alpha1.PolicyInForce
+	// Override is what a PolicyOverride makes of it now; nil while none is in force.
+	Override *override.Override
 	// Unresolved says why the strategy of the definition in force isn't known, so that
 	// nothing is remediated; nil when it is.
 	Unresolved *strategy.Problem
@@ -144,7 +148,9 @@ func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 	if err != nil {
 		return fmt.Errorf("index the policies: %w", err)
 	}
-	c.publish(c.with(index, entries, templates, c.snapshot.Load().waivers))
+	now := c.with(index, entries, templates, c.snapshot.Load().waivers)
+	now.overrides = c.snapshot.Load().overrides
+	c.publish(now)
 	return nil
 }
 
@@ -171,11 +177,16 @@ func (c *Catalog) Status(name string) (Status, bool) {
 	if !ok {
 		return Status{}, false
 	}
-	status := Status{Revision: e.revision(), Err: e.problem, Unresolved: e.unresolved}
+	now := c.clock.Now()
+	status := Status{Revision: e.revision(), Err: e.problem, Unresolved: e.unresolved,
+		Override: e.overridden(c.snapshot.Load().overrides[name], now)}
 	if e.compiled != nil {
 		status.Generation = e.compiled.Policy().Generation
 		status.InForce = inForce(&e.compiled.Policy().Spec)
-		status.Slow = c.slow.is(e.compiled, c.clock.Now())
+		status.Slow = c.slow.is(e.compiled, now)
+	}
+	if status.InForce != nil && status.Override != nil {
+		status.InForce.AdmissionAction = status.Override.Action
 	}
 	return status, true
 }

@@ -25,7 +25,7 @@ type syncer interface {
 	WaitForCacheSync(ctx context.Context) bool
 }
 
-// Controller keeps a Catalog in step with policies, strategies and waivers. It runs on every replica,
+// Controller keeps a Catalog in step with policies, their overrides, strategies and waivers. It runs on every replica,
 // since every replica answers admission requests, and it only reads.
 type Controller struct {
 	catalog *Catalog
@@ -58,6 +58,7 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 		"template-catalog":      {&v1alpha1.RegoTemplate{}, templateReconciler{c}},
 		"waiver-catalog":        {&v1alpha1.Waiver{}, waivers{c}},
 		"clusterwaiver-catalog": {&v1alpha1.ClusterWaiver{}, waivers{c}},
+		"override-catalog":      {&v1alpha1.PolicyOverride{}, overrideReconciler{c}},
 	} {
 		err = ctrl.NewControllerManagedBy(mgr).
 			Named(name).

@@ -18,14 +18,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
-// initialList completes the catalog once every template, policy and waiver of the first
-// lists is set.
+// initialList completes the catalog once every template, policy, waiver and override of the
+// first lists is set.
 type initialList struct{ controller *Controller }
 
 // NeedLeaderElection is false: every replica needs the policies.
 func (initialList) NeedLeaderElection() bool { return false }
 
-// Start waits for the cache, sets each template, policy and waiver in it and marks the
+// Start waits for the cache, sets each template, policy, waiver and override in it and marks the
 // catalog complete.
 func (l initialList) Start(ctx context.Context) error {
 	c := l.controller
@@ -51,6 +51,9 @@ func (l initialList) Start(ctx context.Context) error {
 		}
 	}
 	if err := c.syncWaivers(ctx); err != nil {
+		return fmt.Errorf("complete the policy catalog: %w", err)
+	}
+	if err := c.syncOverrides(ctx); err != nil {
 		return fmt.Errorf("complete the policy catalog: %w", err)
 	}
 	c.catalog.MarkComplete()

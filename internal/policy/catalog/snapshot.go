@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
@@ -25,6 +26,11 @@ type Result struct {
 	// Waived says why the violations don't count at the request's time; nil while
 	// they do, or when there are none. It is shared: read it only.
 	Waived *Waiver
+	// Override is what a PolicyOverride makes of the policy at the request's time; nil while
+	// none is in force. It is shared: read it only.
+	Override *override.Override
+	// Took is how long the judging took, the wait for a turn included.
+	Took time.Duration
 }
 
 // Snapshot is the catalog at one moment. It is immutable: a request that begins
@@ -33,6 +39,8 @@ type Snapshot struct {
 	index   *match.Index
 	entries map[string]*entry
 	waivers byPolicy
+	// overrides are the PolicyOverrides by policy.
+	overrides overrides
 	// templates are those that policies may name.
 	templates templates
 	// strategies are those that policies may refer to; it is never changed in place.
@@ -102,7 +110,9 @@ func (s *Snapshot) evaluate(ctx context.Context, e *entry, r *policy.Request, in
 	if !asked && err == nil {
 		return Result{}, false
 	}
-	return s.judge(ctx, e, r, input, errors.Join(inputErr, err), limit), true
+	result = s.judge(ctx, e, r, input, errors.Join(inputErr, err), limit)
+	result.Override = s.Override(result.Policy, r.Now)
+	return result, true
 }
 
 func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input *rego.Input, inputErr error,
@@ -124,9 +134,11 @@ func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input
 	case inputErr != nil:
 		return failed(inputErr)
 	default:
+		begun := s.clock.Now()
 		decision := e.compiled.EvaluateInTurns(ctx, input, limit, s.lane)
-		s.slow.note(e.compiled, decision.Err, s.clock.Now())
-		result := Result{Decision: decision.Censor(r), Definition: definition}
+		ended := s.clock.Now()
+		s.slow.note(e.compiled, decision.Err, ended)
+		result := Result{Decision: decision.Censor(r), Definition: definition, Took: ended.Sub(begun)}
 		if len(result.Violations) > 0 {
 			result.Waived = s.waivers.of(definition.Name, r)
 		}

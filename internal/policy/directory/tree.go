@@ -69,6 +69,18 @@ func readTree(fsys fs.FS, root string, found *problems) ([]*directory, error) {
 	return dirs, nil
 }
 
+// typeOf is the type of an entry, or of what it leads to when it is a link: only then is the file asked.
+func typeOf(fsys fs.FS, at string, entry fs.DirEntry) (fs.FileMode, error) {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return entry.Type(), nil
+	}
+	info, err := fs.Stat(fsys, at)
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode().Type(), nil
+}
+
 func readDirectory(fsys fs.FS, at string) (dir *directory, holdsDirs bool, err error) {
 	entries, err := fs.ReadDir(fsys, at)
 	if err != nil {
@@ -84,11 +96,9 @@ func readDirectory(fsys fs.FS, at string) (dir *directory, holdsDirs bool, err e
 		if !strings.HasSuffix(name, extension) || strings.HasSuffix(name, testSuffix) {
 			continue
 		}
-		info, err := fs.Stat(fsys, path.Join(at, name)) // of a link, what it leads to
-		if err != nil {
+		if mode, err := typeOf(fsys, path.Join(at, name), entry); err != nil {
 			return nil, false, err
-		}
-		if !info.Mode().IsRegular() {
+		} else if !mode.IsRegular() {
 			continue // a pipe or a device may never end
 		}
 		text, err := fs.ReadFile(fsys, path.Join(at, name))

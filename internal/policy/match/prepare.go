@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -55,14 +56,14 @@ func checkResources(resources []v1alpha1.ResourceMatch) error {
 			return fmt.Errorf("%s.kinds is empty: name the kinds, for example Deployment", field)
 		}
 		for _, group := range resource.APIGroups {
-			if strings.ContainsAny(group, "*/ ") {
+			if group != "" && len(validation.IsDNS1123Subdomain(group)) > 0 {
 				return fmt.Errorf(
 					"%s.apiGroups: %q isn't an API group: name it without version or wildcard, for example apps", field,
 					group)
 			}
 		}
 		for _, kind := range resource.Kinds {
-			if kind == "" || strings.ContainsAny(kind, "*/ ") {
+			if len(validation.IsDNS1035Label(strings.ToLower(kind))) > 0 {
 				return fmt.Errorf("%s.kinds: %q isn't a kind: name it without wildcard, for example Deployment", field,
 					kind)
 			}

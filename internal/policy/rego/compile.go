@@ -5,6 +5,7 @@ package rego
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -149,23 +150,17 @@ func (c *Compiled) define(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]string, []compile.Problem) {
 	found := map[string]bool{}
 	var problems []compile.Problem
-	for _, module := range modules {
-		if !module.Package.Path.Equal(entry) {
+	for name, r := range rulesOf(modules, entry) {
+		if !isEntryRule(name) {
 			continue
 		}
-		for _, r := range module.Rules {
-			name := r.Head.Ref()[0].Value.String()
-			if !isEntryRule(name) {
-				continue
-			}
-			found[name] = true
-			if len(r.Head.Args) > 0 {
-				problems = append(problems,
-					compile.At(r.Location, entryFile,
-						fmt.Sprintf(
-							"%s is a function: it must be a set of violations, as in `%s contains msg if { … }`", name,
-							name)))
-			}
+		found[name] = true
+		if len(r.Head.Args) > 0 {
+			problems = append(problems,
+				compile.At(r.Location, entryFile,
+					fmt.Sprintf(
+						"%s is a function: it must be a set of violations, as in `%s contains msg if { … }`", name,
+						name)))
 		}
 	}
 	if !found[ruleDeny] && !found[ruleViolation] && !found[ruleWarn] {
@@ -178,6 +173,22 @@ func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]strin
 		}
 	}
 	return names, problems
+}
+
+// rulesOf are the rules of a package with the names that they begin with, in order.
+func rulesOf(modules []*ast.Module, entry ast.Ref) iter.Seq2[string, *ast.Rule] {
+	return func(yield func(string, *ast.Rule) bool) {
+		for _, module := range modules {
+			if !module.Package.Path.Equal(entry) {
+				continue
+			}
+			for _, r := range module.Rules {
+				if !yield(r.Head.Ref()[0].Value.String(), r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func isEntryRule(name string) bool {

@@ -5,7 +5,6 @@ package rego
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -17,15 +16,10 @@ import (
 // noRules says that nothing judges, at the rule that was most likely meant to.
 func noRules(modules []*ast.Module, entry ast.Ref, entryFile string) compile.Problem {
 	at, meant := ast.NewLocation(nil, entryFile, 1, 1), ""
-	for _, module := range modules {
-		if !module.Package.Path.Equal(entry) {
-			continue
-		}
-		for _, r := range module.Rules {
-			name := strings.Trim(r.Head.Ref()[0].Value.String(), `"`)
-			if near := prose.Nearest(name, []string{ruleDeny, ruleViolation, ruleWarn}); near != "" && meant == "" {
-				at, meant = r.Location, fmt.Sprintf("; did you mean %s by %s?", near, name)
-			}
+	for name, r := range rulesOf(modules, entry) {
+		if near := prose.Nearest(name, []string{ruleDeny, ruleViolation, ruleWarn}); near != "" {
+			at, meant = r.Location, fmt.Sprintf("; did you mean %s by %s?", near, name)
+			break
 		}
 	}
 	return compile.At(at, entryFile, fmt.Sprintf(
@@ -48,17 +42,11 @@ func Misnamed(p *v1alpha1.ClusterRegoPolicy) []compile.Problem {
 		func(name string) bool { return slices.Contains(asked, name) })
 	var problems []compile.Problem
 	seen := map[string]bool{}
-	for _, module := range modules {
-		if !module.Package.Path.Equal(entry) {
-			continue
-		}
-		for _, r := range module.Rules {
-			name := strings.Trim(r.Head.Ref()[0].Value.String(), `"`)
-			if near := prose.Nearest(name, absent); near != "" && !seen[name] && !isEntryRule(name) {
-				seen[name] = true
-				problems = append(problems, compile.At(r.Location, sources[0].Name, fmt.Sprintf(
-					"nothing asks the rule %s, and there is no rule %s: did you mean that?", name, near)))
-			}
+	for name, r := range rulesOf(modules, entry) {
+		if near := prose.Nearest(name, absent); near != "" && !seen[name] && !isEntryRule(name) {
+			seen[name] = true
+			problems = append(problems, compile.At(r.Location, sources[0].Name, fmt.Sprintf(
+				"nothing asks the rule %s, and there is no rule %s: did you mean that?", name, near)))
 		}
 	}
 	return problems

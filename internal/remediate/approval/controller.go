@@ -28,6 +28,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/preview"
+	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -110,9 +112,27 @@ func (s *Controller) tell(ctx context.Context, a *v1alpha1.RemediationApproval) 
 	}
 	refused, known := fate(a, plan, of, s.approvers)
 	if !known {
-		return nil // the plan takes it, and its change brings us back
+		if refused, err = s.mismatch(ctx, a, plan); err != nil || refused == (canary.Refusal{}) {
+			return err // the plan takes it, and its change brings us back
+		}
 	}
 	return s.write(ctx, a, plan, refused)
+}
+
+// mismatch refuses a yes to other changes than the plan's, as far as they are known.
+func (s *Controller) mismatch(ctx context.Context, a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) (
+	canary.Refusal, error) {
+	if a.Spec.ProposalDigest == "" || a.Spec.Decision == v1alpha1.DecisionReject {
+		return canary.Refusal{}, nil
+	}
+	records, err := record.Read(ctx, s.reader, plan)
+	switch {
+	case record.Unreadable(err):
+		return canary.Refusal{}, nil // the plan says so itself
+	case err != nil:
+		return canary.Refusal{}, fmt.Errorf("read what answer %s is to: %w", a.Name, err)
+	}
+	return refuseProposal(a, preview.ProposalOf(plan, records.Slices)), nil
 }
 
 // fate is what has become of an answer to a plan, or to none that is there: it was taken, or is refused, or

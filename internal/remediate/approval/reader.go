@@ -20,6 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -38,23 +39,27 @@ func NewReader(reader client.Reader, clock clock.PassiveClock, approvers canary.
 
 // Read observes what people have said of a plan in mode Manual. The first
 // answer that counts is recorded in the plan's status, which is persisted with
-// this step: what becomes of the RemediationApproval then changes nothing.
-func (c *Reader) Read(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Approval, error) {
+// this step: what becomes of the RemediationApproval then changes nothing. proposal is what
+// is to be approved, of a plan that nobody has answered; waits says why that can't be known
+// yet, or is empty.
+func (c *Reader) Read(ctx context.Context, rem *v1alpha1.Remediation, proposal *preview.Proposal, waits string) (
+	rollout.Approval, error) {
 	if rem.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual {
 		return rollout.Approval{}, nil
 	}
 	if rem.Status.Approval == nil {
-		given, err := c.answer(ctx, rem)
+		given, err := c.answer(ctx, rem, proposal)
 		if err != nil {
 			return rollout.Approval{}, err
 		}
 		rem.Status.Approval = given
 	}
-	return approvalOf(rem, c.approvers, c.clock.Now()), nil
+	return approvalOf(rem, proposal, waits, c.approvers, c.clock.Now()), nil
 }
 
 // approvalOf is what the status of a plan in mode Manual says of its approval.
-func approvalOf(rem *v1alpha1.Remediation, by canary.Approvers, now time.Time) rollout.Approval {
+func approvalOf(rem *v1alpha1.Remediation, proposal *preview.Proposal, waits string, by canary.Approvers,
+	now time.Time) rollout.Approval {
 	if given := rem.Status.Approval; given != nil {
 		return rollout.Approval{Needed: true, Decision: given.Decision, Message: Describe(given)}
 	}
@@ -62,7 +67,7 @@ func approvalOf(rem *v1alpha1.Remediation, by canary.Approvers, now time.Time) r
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
-	a := rollout.Approval{Needed: true, Message: request(rem, by),
+	a := rollout.Approval{Needed: true, Message: request(rem, proposal, by) + notYet(proposal, waits),
 		Overdue: now.Sub(rem.CreationTimestamp.Time) > timeout}
 	if a.Overdue {
 		a.Message = fmt.Sprintf("nobody has answered within %s. %s", timeout, a.Message)
@@ -73,7 +78,8 @@ func approvalOf(rem *v1alpha1.Remediation, by canary.Approvers, now time.Time) r
 // answer reads the answers anew and returns the first that counts, or nil. All
 // that admission has judged is judged again: an answer may have been given while
 // nobody looked, and the policy may have another author since.
-func (c *Reader) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1alpha1.ApprovalRecord, error) {
+func (c *Reader) answer(ctx context.Context, rem *v1alpha1.Remediation, proposal *preview.Proposal) (
+	*v1alpha1.ApprovalRecord, error) {
 	list := &v1alpha1.RemediationApprovalList{}
 	if err := c.reader.List(ctx, list); err != nil {
 		return nil, fmt.Errorf("list the answers to plan %s: %w", rem.Name, err)
@@ -86,7 +92,7 @@ func (c *Reader) answer(ctx context.Context, rem *v1alpha1.Remediation) (*v1alph
 	if err != nil {
 		return nil, err
 	}
-	return firstThatCounts(given, rem, of, c.approvers), nil
+	return firstThatCounts(given, rem, proposal, of, c.approvers), nil
 }
 
 // answersTo are the answers to a plan, the oldest first.
@@ -99,16 +105,46 @@ func answersTo(rem *v1alpha1.Remediation, all []v1alpha1.RemediationApproval) []
 }
 
 // firstThatCounts records the first answer that counts; nil when none does.
-func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, of canary.Asked,
-	by canary.Approvers) *v1alpha1.ApprovalRecord {
+func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remediation, proposal *preview.Proposal,
+	of canary.Asked, by canary.Approvers) *v1alpha1.ApprovalRecord {
 	for i := range given {
-		if a := &given[i]; canary.Refuse(a, rem, of, by) == (canary.Refusal{}) {
+		if a := &given[i]; agrees(a, proposal) && canary.Refuse(a, rem, of, by) == (canary.Refusal{}) {
 			return &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(a), Decision: a.Spec.Decision,
 				Approver: a.Spec.Approver,
 				Comment:  a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}
 		}
 	}
 	return nil
+}
+
+// agrees says whether an answer is to what a plan would do. Nobody can agree to what isn't
+// known yet; a no is to all of it.
+func agrees(a *v1alpha1.RemediationApproval, proposal *preview.Proposal) bool {
+	return a.Spec.Decision == v1alpha1.DecisionReject ||
+		proposal.Complete() && refuseProposal(a, proposal) == (canary.Refusal{})
+}
+
+// refuseProposal refuses a yes to other changes than the plan's, once those are known.
+func refuseProposal(a *v1alpha1.RemediationApproval, proposal *preview.Proposal) canary.Refusal {
+	digest := a.Spec.ProposalDigest
+	if digest == "" || digest == proposal.Digest || !proposal.Complete() || a.Spec.Decision == v1alpha1.DecisionReject {
+		return canary.Refusal{}
+	}
+	return canary.Refusal{Reason: v1alpha1.ReasonProposalMismatch, Field: "spec.proposalDigest", Message: fmt.Sprintf(
+		"%s isn't the digest of the changes of Remediation %s, which is %s: look at them (evenkeel rollout get %s) "+
+			"before you answer anew", digest, a.Spec.RemediationRef.Name, proposal.Digest, a.Spec.RemediationRef.Name)}
+}
+
+// notYet says how far it is known what is to be approved; empty when it is.
+func notYet(proposal *preview.Proposal, waits string) string {
+	switch {
+	case proposal.Complete():
+		return ""
+	case waits != "":
+		return ". No yes counts before the changes are known, and they can't be computed: " + waits
+	}
+	return fmt.Sprintf(". No yes counts before the changes are known: computed for %d of %d targets", proposal.Known,
+		proposal.All)
 }
 
 // inOrder puts the oldest answer first. The API keeps whole seconds: of answers
@@ -135,12 +171,15 @@ func Describe(r *v1alpha1.ApprovalRecord) string {
 }
 
 // request asks for an answer, and says how to give one.
-func request(rem *v1alpha1.Remediation, by canary.Approvers) string {
+func request(rem *v1alpha1.Remediation, proposal *preview.Proposal, by canary.Approvers) string {
+	spec := map[string]any{"remediationRef": v1alpha1.RefTo(rem), "policy": rem.Spec.Plan.Policy.Name,
+		"decision": v1alpha1.DecisionApprove}
+	if proposal.Digest != "" {
+		spec["proposalDigest"] = proposal.Digest
+	}
 	answer, _ := json.Marshal(map[string]any{ // strings can always be marshalled
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "RemediationApproval",
-		"metadata": map[string]any{"generateName": rem.Name + "-"},
-		"spec": map[string]any{"remediationRef": v1alpha1.RefTo(rem), "policy": rem.Spec.Plan.Policy.Name,
-			"decision": v1alpha1.DecisionApprove},
+		"metadata": map[string]any{"generateName": rem.Name + "-"}, "spec": spec,
 	})
 	distinct := ""
 	if by.Distinct || rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover {

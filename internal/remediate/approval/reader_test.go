@@ -16,6 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -71,10 +72,10 @@ func approvedBy(rem *v1alpha1.Remediation, answers []*v1alpha1.RemediationApprov
 		all = append(all, *a)
 	}
 	if rem.Status.Approval == nil {
-		rem.Status.Approval = firstThatCounts(answersTo(rem, all), rem, canary.Asked{Policy: writtenByAnn()},
-			canary.Approvers{})
+		rem.Status.Approval = firstThatCounts(answersTo(rem, all), rem, &preview.Proposal{},
+			canary.Asked{Policy: writtenByAnn()}, canary.Approvers{})
 	}
-	return approvalOf(rem, canary.Approvers{}, now)
+	return approvalOf(rem, &preview.Proposal{}, "", canary.Approvers{}, now)
 }
 
 func TestApproval(t *testing.T) {
@@ -174,13 +175,13 @@ func TestApproval(t *testing.T) {
 func TestAPlanInAnotherModeNeedsNoAnswer(t *testing.T) {
 	rem := manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic })
 	// Nothing is read: there is nobody to read from.
-	if got, err := (&Reader{}).Read(t.Context(), rem); err != nil || got != (rollout.Approval{}) {
+	if got, err := (&Reader{}).Read(t.Context(), rem, nil, ""); err != nil || got != (rollout.Approval{}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
 func TestTheRequestHoldsAnAnswerThatCanBeSent(t *testing.T) {
-	text := request(manualOf(distinct), canary.Approvers{})
+	text := request(manualOf(distinct), &preview.Proposal{}, canary.Approvers{})
 	begins := "7 targets of policy p (owner platform) wait for a person, who hasn't written the policy, to answer: "
 	if !strings.HasPrefix(text, begins) {
 		t.Errorf("%s\nwant the beginning %s", text, begins)
@@ -218,7 +219,7 @@ func TestTheRequestSaysWhoMayNotAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if text := request(manualOf(func(rem *v1alpha1.Remediation) {
 				rem.Spec.Plan.Policy.Authors = tc.authors
-			}), tc.by); !strings.Contains(text, tc.want) {
+			}), &preview.Proposal{}, tc.by); !strings.Contains(text, tc.want) {
 				t.Errorf("want %q in %s", tc.want, text)
 			}
 		})
@@ -245,7 +246,7 @@ func TestTheRequestNamesTheAuthorsOfTheStrategy(t *testing.T) {
 				rem.Spec.Plan.Policy.Authors = tc.policy
 				rem.Spec.Plan.StrategyRef = &v1alpha1.PlannedStrategy{Name: "careful", UID: "one", Authors: tc.strategy}
 			})
-			text := request(rem, canary.Approvers{})
+			text := request(rem, &preview.Proposal{}, canary.Approvers{})
 			if !strings.Contains(text, "who hasn't written the policy, its template or its strategy") ||
 				!strings.Contains(text, tc.want) {
 				t.Errorf("want %q in %s", tc.want, text)
@@ -310,5 +311,63 @@ func TestAnswersAreTold(t *testing.T) {
 				t.Errorf("the plan's own: %t, want %t", owned, tc.owned)
 			}
 		})
+	}
+}
+
+func TestAYesIsToTheChangesThatWereShown(t *testing.T) {
+	const shown, other = "sha256:shown", "sha256:other"
+	to := func(digest string) func(*v1alpha1.RemediationApproval) {
+		return func(a *v1alpha1.RemediationApproval) { a.Spec.ProposalDigest = digest }
+	}
+	known, yet := preview.Proposal{Digest: shown, Known: 7, All: 7}, preview.Proposal{Known: 6, All: 7}
+	cases := map[string]struct {
+		reason   string
+		answer   *v1alpha1.RemediationApproval
+		proposal preview.Proposal
+		taken    bool
+		refused  string
+	}{
+		"a yes to what was shown": {answer: answerOf("bob", v1alpha1.DecisionApprove, 1, to(shown)), proposal: known,
+			taken: true},
+		"a yes to something else": {answer: answerOf("bob", v1alpha1.DecisionApprove, 1, to(other)), proposal: known,
+			refused: v1alpha1.ReasonProposalMismatch},
+		"a yes that names nothing": {reason: "the field is optional: it is to the plan",
+			answer: answerOf("bob", v1alpha1.DecisionApprove, 1), proposal: known, taken: true},
+		"a yes before it is known": {reason: "it counts later", proposal: yet,
+			answer: answerOf("bob", v1alpha1.DecisionApprove, 1)},
+		"a yes to a digest before any is known": {reason: "it may be the one", proposal: yet,
+			answer: answerOf("bob", v1alpha1.DecisionApprove, 1, to(other))},
+		"a no before it is known": {answer: answerOf("bob", v1alpha1.DecisionReject, 1), proposal: yet, taken: true},
+		"a no to something else": {reason: "no change is wanted", proposal: known, taken: true,
+			answer: answerOf("bob", v1alpha1.DecisionReject, 1, to(other))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := firstThatCounts([]v1alpha1.RemediationApproval{*tc.answer}, manualOf(), &tc.proposal,
+				canary.Asked{Policy: writtenByAnn()}, canary.Approvers{})
+			if refused := refuseProposal(tc.answer, &tc.proposal); (got != nil) != tc.taken ||
+				refused.Reason != tc.refused {
+				t.Errorf("%s: taken %+v, refused %+v", tc.reason, got, refused)
+			}
+		})
+	}
+}
+
+func TestThePlanSaysWhyNobodyCanApproveItYet(t *testing.T) {
+	for name, tc := range map[string]struct {
+		proposal preview.Proposal
+		waits    string
+		want     string
+	}{
+		"all is known": {proposal: preview.Proposal{Digest: "sha256:x", Known: 7, All: 7},
+			want: `"proposalDigest":"sha256:x"`},
+		"some of it isn't": {proposal: preview.Proposal{Known: 6, All: 7}, want: "computed for 6 of 7 targets"},
+		"permissions are lacking": {proposal: preview.Proposal{All: 7}, waits: "add this rule",
+			want: "they can't be computed: add this rule"},
+	} {
+		got := approvalOf(manualOf(), &tc.proposal, tc.waits, canary.Approvers{}, planMade).Message
+		if !strings.Contains(got, tc.want) || strings.Contains(got, "No yes counts") != (tc.proposal.Digest == "") {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }

@@ -47,6 +47,7 @@ type Pass struct {
 // write carries out the protocol for a batch: prove each fix, persist every
 // intent, only then send the writes, and persist what came of them.
 func (p *Pass) write(ctx context.Context, batch []int) error {
+	p.Records.Approved(batch)
 	attempts, records := p.prepare(ctx, batch)
 	intents := p.intents(batch, attempts, records)
 	joints, leave := p.joinAll(ctx, attempts, intents)

@@ -129,7 +129,7 @@ func (j *joint) add(ctx context.Context, one *Partner, i int) *part {
 	}
 	patched := a.Patched
 	a.Object, a.Writes = j.lead.Object, []*fix.Write{w}
-	if !passes(ctx, a, fix.StaysInReach, fix.KeepSecrets, fix.RecordWithinLimit) {
+	if !passes(ctx, a, fix.StaysInReach, fix.KeepSecrets, fix.RecordWithinLimit, fix.AsApproved) {
 		return nil
 	}
 	record, err := a.Intent()

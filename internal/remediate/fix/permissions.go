@@ -65,8 +65,7 @@ func (a *Attempt) missingPermission(wanted permissions.Need, err error) *v1alpha
 // awaitPermissions leaves the target pending until somebody adds the rules: it is no
 // failure, and no try. A preview doesn't wait.
 func (a *Attempt) awaitPermissions(rules string) *v1alpha1.TargetRecord {
-	message := "the controller lacks permissions; add to a ClusterRole labelled " +
-		"rbac.evenkeel.dev/aggregate-to-writer: \"true\": " + rules
+	message := v1alpha1.LacksPermissions("writer", rules)
 	if !a.Plan.Strategy.Mode.Runs() {
 		return a.Failed(v1alpha1.ReasonMissingPermission, message)
 	}

@@ -38,6 +38,7 @@ func protocol() []Check {
 		StaysInReach,       // nor do they set what the fix may not
 		KeepSecrets,        // the record holds no value of a Secret
 		RecordWithinLimit,  // the record fits
+		AsApproved,         // it is what a person has approved, where one had to
 	}
 }
 
@@ -66,11 +67,12 @@ func ReadFresh(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 
 // RespectOptOut leaves a target alone whose owner has said so.
 func RespectOptOut(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
-	if v1alpha1.OptsOut(a.Object) {
-		return a.Skipped(v1alpha1.ReasonOptOut, "the object has the annotation evenkeel.dev/remediation: paused")
+	now := a.Targets.Clock.Now()
+	if v1alpha1.OptsOut(a.Object, now) {
+		return a.Skipped(v1alpha1.ReasonOptOut, "the object has "+v1alpha1.OptOutText(a.Object))
 	}
-	if a.Namespace != nil && v1alpha1.OptsOut(a.Namespace) {
-		return a.Skipped(v1alpha1.ReasonOptOut, "its namespace has the annotation evenkeel.dev/remediation: paused")
+	if a.Namespace != nil && v1alpha1.OptsOut(a.Namespace, now) {
+		return a.Skipped(v1alpha1.ReasonOptOut, "its namespace has "+v1alpha1.OptOutText(a.Namespace))
 	}
 	return nil
 }

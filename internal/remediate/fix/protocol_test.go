@@ -144,6 +144,14 @@ func unavailable() error { return apierrors.NewServiceUnavailable("try again") }
 // Each check of the protocol keeps a target from being written, and says why.
 func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 	pause := map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused}
+	pauseUntil := func(end string) func(*desk) {
+		return func(d *desk) {
+			d.change(func(web *corev1.ConfigMap) {
+				web.Annotations = map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused,
+					v1alpha1.AnnotationPausedUntil: end}
+			})
+		}
+	}
 	denies := func(d *desk) {
 		d.intercepts(interceptor.Funcs{Create: func(_ context.Context, _ client.WithWatch, obj client.Object,
 			_ ...client.CreateOption) error {
@@ -182,6 +190,14 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 		"it has opted out": {reason: "its owner said so",
 			given: func(d *desk) { d.change(func(web *corev1.ConfigMap) { web.Annotations = pause }) },
 			want:  v1alpha1.TargetSkipped, why: v1alpha1.ReasonOptOut, says: "the object has"},
+		"it has opted out for a while": {reason: "its end is to come",
+			given: pauseUntil(fixtest.Now.Add(time.Second).Format(time.RFC3339)),
+			want:  v1alpha1.TargetSkipped, why: v1alpha1.ReasonOptOut, says: "paused, until "},
+		"its opt-out ended": {reason: "it was meant to end",
+			given: pauseUntil(fixtest.Now.Format(time.RFC3339)), want: v1alpha1.TargetIntent},
+		"its opt-out has an end that can't be read": {reason: "not to write is the safe side",
+			given: pauseUntil("2001-01-01"), want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonOptOut,
+			says: "without an end"},
 		"its namespace has opted out": {reason: "its owner said so", given: func(d *desk) {
 			shop := &corev1.Namespace{}
 			if err := d.api.Get(d.t.Context(), client.ObjectKey{Name: "shop"}, shop); err != nil {

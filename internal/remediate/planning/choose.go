@@ -29,7 +29,7 @@ const maxCanaryReads = 20
 // choose sorts the fixable findings into objects to fix and objects to report
 // only, by their metadata as the API server holds it now.
 func (p *drafter) choose(ctx context.Context, d *draft, found []policy.Finding, earlier *history.Past) error {
-	d.tools = p.tools
+	d.tools, d.now = p.tools, p.clock.Now()
 	kinds, byKind := p.due(d, found, earlier)
 	index := newKindIndex(p.reader)
 	namespaces, err := namespacesByName(ctx, index, len(kinds) > 0)
@@ -87,7 +87,7 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 		object:  referenceTo(f), heat: earlier.Carried()}
 	if why := reach.Object(fix.KindOfTarget(c.object), f.Namespace); why != "" {
 		c.reason, c.message = v1alpha1.ReasonNotAllowed, why
-	} else if paused(m) || paused(namespace) {
+	} else if d.optedOut(m) || d.optedOut(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
 	} else if out, is := d.leftOut[f.Namespace]; is && f.Namespace != "" {
 		c.reason, c.message = out.Reason, out.Message
@@ -134,8 +134,15 @@ func namespacesByName(ctx context.Context, index *kindIndex, needed bool) (map[s
 	return byName, nil
 }
 
-func paused(m *metav1.PartialObjectMetadata) bool {
-	return m != nil && v1alpha1.OptsOut(m)
+// optedOut says whether an object or a namespace opts out now, and notes when that ends: nothing else says so then.
+func (d *draft) optedOut(m *metav1.PartialObjectMetadata) bool {
+	if m == nil || !v1alpha1.OptsOut(m, d.now) {
+		return false
+	}
+	if end, err := v1alpha1.OptOutEnd(m); err == nil && !end.IsZero() {
+		d.nextOptOutEnd = history.Sooner(d.nextOptOutEnd, end.Sub(d.now))
+	}
+	return true
 }
 
 // labelled gives the labels that stages choose by; a Namespace is in itself.

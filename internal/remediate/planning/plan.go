@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -65,6 +66,10 @@ type draft struct {
 	tools kube.Tools
 	// eligible are the objects to fix; ineligible ones are only reported.
 	eligible, ineligible []candidate
+	// now is when its objects were chosen, and nextOptOutEnd how long from then the first opt-out among
+	// them ends; zero for none.
+	now           time.Time
+	nextOptOutEnd time.Duration
 	// waiting counts the objects that couldn't be fixed by earlier plans and
 	// whose next try is still to come.
 	waiting int
@@ -146,7 +151,7 @@ func (d *draft) most() int {
 
 // capacity is how many targets the plan's slices have room for, with their records.
 func (d *draft) capacity() int {
-	perSlice := record.PlannedSliceBytes / (record.WeightOf(d.strategy.AllowedActions) + record.MaxTargetBytes)
+	perSlice := record.PlannedSliceBytes / (record.WeightOf(&d.strategy) + record.MaxTargetBytes)
 	return min(v1alpha1.MaxTargets, v1alpha1.MaxSlices*perSlice)
 }
 
@@ -295,7 +300,7 @@ func (d *draft) announce(rem *v1alpha1.Remediation) string {
 // room for the records that the strategy's actions may need.
 func split(rem *v1alpha1.Remediation, targets []v1alpha1.Target) []*v1alpha1.RemediationSlice {
 	var parts []*v1alpha1.RemediationSlice
-	for _, chunk := range chunks(targets, record.WeightOf(rem.Spec.Plan.Strategy.AllowedActions)) {
+	for _, chunk := range chunks(targets, record.WeightOf(&rem.Spec.Plan.Strategy)) {
 		parts = append(parts, &v1alpha1.RemediationSlice{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(parts)),
 				Labels: map[string]string{v1alpha1.LabelPolicy: rem.Labels[v1alpha1.LabelPolicy],

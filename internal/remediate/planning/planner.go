@@ -169,18 +169,20 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 	if refused != "" {
 		p.notPlanned(ctx, pol, refused)
 	}
+	var wait time.Duration
 	switch outcome {
 	case draftEmpty:
-		return p.nothingEligible(ctx, pol, d, found), nil
+		wait = p.nothingEligible(ctx, pol, d, found)
 	case draftWithoutCanary:
 		// An object that has just changed is soon healthy again.
-		return p.announced.wait(pol.Name), nil
+		wait = p.announced.wait(pol.Name)
 	case draftTells:
-		return 0, p.create(ctx, d)
+		err = p.create(ctx, d)
 	case draftRollout:
 		p.announced.resetBackoff(pol.Name)
+		err = p.create(ctx, d)
 	}
-	return 0, p.create(ctx, d)
+	return history.Sooner(wait, d.nextOptOutEnd), err
 }
 
 // nothingEligible says, once, why fixable violations lead to no plan.

@@ -111,8 +111,8 @@ func (b *Records) Record(i int) *v1alpha1.TargetRecord {
 
 // Set replaces a record, to be saved. A proposal that would fill the slice is left out.
 func (b *Records) Set(i int, rec v1alpha1.TargetRecord) {
-	if rec.Proposal != "" && !b.fitsProposal(i, rec) {
-		rec.Proposal = ""
+	proposal, leftOut := b.proposalOf(i, rec)
+	if rec.Proposal = proposal; leftOut {
 		rec.Message = prose.Shorten(rec.Message+"; the diff is left out, for the slice is full of others", 1024)
 	}
 	b.place(i, rec)

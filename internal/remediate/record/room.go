@@ -33,16 +33,23 @@ const (
 	// with a whole object in it, which is created or deleted. Both are more than most need;
 	// what needs more takes the room of others.
 	patchWeight, removalWeight = 2 << 10, 12 << 10
+	// approvedWeight is what is planned beside it where a person must approve: the digest of
+	// what was approved stays in the record until the target is settled.
+	approvedWeight = 384
 	// MaxTargetBytes is more than any target takes: its names are bounded by the API server.
 	MaxTargetBytes = 1200
 )
 
 // WeightOf is what a plan keeps free in a slice for the record of each target.
-func WeightOf(verbs []v1alpha1.ActionType) int {
+func WeightOf(s *v1alpha1.RolloutStrategy) int {
+	weight, verbs := patchWeight, s.AllowedActions
 	if slices.Contains(verbs, v1alpha1.ActionDelete) || slices.Contains(verbs, v1alpha1.ActionCreate) {
-		return removalWeight
+		weight = removalWeight
 	}
-	return patchWeight
+	if s.Mode == v1alpha1.RemediationManual {
+		weight += approvedWeight
+	}
+	return weight
 }
 
 // room is how much of a slice its records take, in bytes.

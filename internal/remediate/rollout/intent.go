@@ -125,7 +125,7 @@ type Outcome struct {
 }
 
 // Progressed says whether a step brings the plan forward: a target is begun, settled
-// or undone, a wave or a rollback begins, or a person lets the plan go on. Phases that
+// or undone, a wave or a rollback begins, or a person or the end of a freeze lets the plan go on. Phases that
 // come and go, tries that fail and metrics that answer on and off bring it nowhere.
 func Progressed(s *v1alpha1.RemediationStatus, intent Intent, now v1alpha1.TargetCounts) bool {
 	switch {
@@ -137,8 +137,9 @@ func Progressed(s *v1alpha1.RemediationStatus, intent Intent, now v1alpha1.Targe
 		return true
 	}
 	answered := s.Phase == v1alpha1.PhaseAwaitingApproval && intent.Phase != s.Phase
-	resumed := s.Reason == v1alpha1.ReasonPaused && intent.Reason != s.Reason
-	return answered || resumed || intent.Phase.Final()
+	// What nothing could go on in has ended: a person's pause, or a freeze.
+	held := s.Reason == v1alpha1.ReasonPaused || s.Reason == v1alpha1.ReasonFrozen
+	return answered || held && intent.Reason != s.Reason || intent.Phase.Final()
 }
 
 func settledIn(c v1alpha1.TargetCounts) int32 {

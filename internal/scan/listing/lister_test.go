@@ -113,8 +113,8 @@ func TestProblem(t *testing.T) {
 			reason: "it can be pasted into a ClusterRole",
 			err: KindError{Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"}, Resource: deployment,
 				Err: apierrors.NewForbidden(deployment, "", nil)},
-			want: "Deployment of group apps may not be read: add this rule to a ClusterRole of the controller's " +
-				"ServiceAccount: " +
+			want: "Deployment of group apps may not be read: run: evenkeel rbac --in-force --existing | kubectl " +
+				"apply -f -; or add to a ClusterRole labelled rbac.evenkeel.dev/aggregate-to-reader: \"true\": " +
 				`{apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"]}`,
 		},
 		"a kind without a resource": {

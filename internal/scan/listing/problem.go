@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
 // ErrWatchEnded means that the watch broke off and the kind must be listed
@@ -37,9 +39,9 @@ func (e *KindError) problem() string {
 		return fmt.Sprintf("%s isn't served by this cluster: install its CustomResourceDefinition, "+
 			"or take the kind out of spec.match.resources; it is looked for again by itself", describe(e.Kind))
 	case apierrors.IsForbidden(e.Err):
-		return fmt.Sprintf("%s may not be read: add this rule to a ClusterRole of the controller's ServiceAccount: "+
-			"{apiGroups: [%q], resources: [%q], verbs: [\"get\", \"list\", \"watch\"]}",
-			describe(e.Kind), e.Resource.Group, e.Resource.Resource)
+		rule := fmt.Sprintf("{apiGroups: [%q], resources: [%q], verbs: [\"get\", \"list\", \"watch\"]}",
+			e.Resource.Group, e.Resource.Resource)
+		return describe(e.Kind) + " may not be read: " + v1alpha1.AddPermissions("reader", rule)
 	case apierrors.IsMethodNotSupported(e.Err):
 		return fmt.Sprintf("%s can't be listed, so only admission can judge it: "+
 			"take the kind out of spec.match.resources, or into a policy of its own", describe(e.Kind))

@@ -146,6 +146,8 @@ func (c *Generator) ownWebhooks(caBundle []byte) []admissionregistrationv1.Valid
 		// An answer never changes: the schema sees to it.
 		own(names.WebhookApprovals, names.PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope,
 			writes[:1]),
+		own(names.WebhookOverrides, names.PathOverride, "policyoverrides", admissionregistrationv1.ClusterScope,
+			writes),
 		c.records(own(names.WebhookRecords, names.PathRecords, "remediations", admissionregistrationv1.ClusterScope,
 			writes)),
 		c.breakers(own(names.WebhookBreakers, names.PathRecords, "remediationbreakers",

@@ -55,6 +55,8 @@ remediationstrategies.evenkeel.dev Fail https://localhost:9443/validate/strategy
   "evenkeel.dev" [v1alpha1] [remediationstrategies] [CREATE UPDATE] Cluster
 approvals.evenkeel.dev Fail https://localhost:9443/validate/approval
   "evenkeel.dev" [v1alpha1] [remediationapprovals] [CREATE] Cluster
+policyoverrides.evenkeel.dev Fail https://localhost:9443/validate/override
+  "evenkeel.dev" [v1alpha1] [policyoverrides] [CREATE UPDATE] Cluster
 records.evenkeel.dev Fail https://localhost:9443/validate/records
   "evenkeel.dev" [v1alpha1] [remediations remediationslices] [CREATE UPDATE] Cluster
   "evenkeel.dev" [v1alpha1] [remediationbreakers/status remediations/status] [UPDATE] Cluster
@@ -297,6 +299,8 @@ func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 		"plan-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediations Cluster " +
 			"IfNeeded CREATE UPDATE" +
 			" if " + act(names.WebhookPlanRequests),
+		"override-requests.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev policyoverrides " +
+			"Cluster IfNeeded CREATE UPDATE",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

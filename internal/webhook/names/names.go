@@ -26,6 +26,8 @@ const (
 	WebhookRecords = "records.evenkeel.dev"
 	// WebhookBreakers refuses what people ask of a breaker without their name.
 	WebhookBreakers = "breakers.evenkeel.dev"
+	// WebhookOverrides checks what people override of policies.
+	WebhookOverrides = "policyoverrides.evenkeel.dev"
 	// WebhookAuthor fills in who wrote a policy.
 	WebhookAuthor = "author.evenkeel.dev"
 	// WebhookTemplateAuthor fills in who wrote a template.
@@ -40,6 +42,8 @@ const (
 	WebhookBreakerRequests = "breaker-requests.evenkeel.dev"
 	// WebhookPlanRequests fills in who asked what of a plan.
 	WebhookPlanRequests = "plan-requests.evenkeel.dev"
+	// WebhookOverrideRequests fills in who overrides a policy.
+	WebhookOverrideRequests = "override-requests.evenkeel.dev"
 )
 
 // The paths that the webhook server serves.
@@ -57,6 +61,8 @@ const (
 	PathApproval = "/validate/approval"
 	// PathRecords keeps to the manager what is the manager's.
 	PathRecords = "/validate/records"
+	// PathOverride checks overrides of policies.
+	PathOverride = "/validate/override"
 	// PathStamp fills in who makes a request.
 	PathStamp = "/mutate/stamp"
 )

@@ -33,6 +33,8 @@ func Record(r *policy.Request) (change Change, needed bool) {
 	reason, given := text(after, "reason"), text(after, "reason") != "" &&
 		text(after, "reason") != text(before, "reason")
 	switch {
+	case len(asks) == 0 && r.Resource == "policyoverrides" && text(after, "reason") != "":
+		return Change{Requests: was, Moved: true}, true // applied once more: it is in the record
 	case len(asks) == 0:
 		return Change{Requests: was}, !reflect.DeepEqual(was, is)
 	case !given && recorded(was, is, asks, r):
@@ -105,10 +107,31 @@ func of(resource string, before, after map[string]any) []ask {
 	switch resource {
 	case "remediationbreakers":
 		return append(ofMode(before, after), ofToken("resetToken", v1alpha1.ActionReset, before, after)...)
+	case "policyoverrides":
+		return ofOverride(before, after)
 	case "remediations":
-		return append(ofState(before, after), ofToken("retryToken", v1alpha1.ActionRetry, before, after)...)
+		return slices.Concat(ofState(before, after), ofToken("retryToken", v1alpha1.ActionRetry, before, after),
+			ofWindowOverride(before, after))
 	}
 	return nil
+}
+
+// ofOverride: whatever changes how a policy is overridden, or until when, is asked for by
+// somebody.
+func ofOverride(before, after map[string]any) []ask {
+	same := true
+	for _, field := range []string{"policyUID", "admissionAction", "expirationTime"} {
+		same = same && reflect.DeepEqual(before[field], after[field])
+	}
+	was, _ := before["cleared"].(bool)
+	is, _ := after["cleared"].(bool)
+	switch {
+	case same && was == is:
+		return nil
+	case is:
+		return []ask{{action: v1alpha1.ActionClearOverride}}
+	}
+	return []ask{{action: v1alpha1.ActionOverride}}
 }
 
 func ofMode(before, after map[string]any) []ask {
@@ -147,6 +170,15 @@ func ofToken(field string, action v1alpha1.RequestAction, before, after map[stri
 		return []ask{{action: action, token: token}}
 	}
 	return nil
+}
+
+// ofWindowOverride is what a change of a plan's windowOverride asks for.
+func ofWindowOverride(before, after map[string]any) []ask {
+	const field = "windowOverride"
+	if text(after, field) == "" && text(before, field) != "" {
+		return []ask{{action: v1alpha1.ActionRespectWindows}}
+	}
+	return ofToken(field, v1alpha1.ActionOverrideWindows, before, after)
 }
 
 func specOf(object map[string]any) map[string]any {

@@ -24,6 +24,50 @@ func record(action, user string, more ...string) tree {
 	return r
 }
 
+func TestWhoOverridesIsOnRecord(t *testing.T) {
+	type change struct{ before, after tree }
+	spec := func(more ...any) tree {
+		s := tree{"policyUID": "1", "admissionAction": "Warn", "expirationTime": "2026-03-01T14:00:00Z"}
+		for i := 0; i < len(more); i += 2 {
+			s[more[i].(string)] = more[i+1]
+		}
+		return s
+	}
+	old := record("Override", "bob")
+	cases := map[string]struct {
+		change
+		want []any
+	}{
+		"A new one": {change{nil, spec("reason", "INC-42")}, []any{record("Override", "ann", "reason", "INC-42")}},
+		"In another's name": {change{nil, spec("requests", []any{record("Override", "bob")})},
+			[]any{record("Override", "ann")}},
+		"A later end": {change{spec("requests", []any{old}), spec("requests", []any{old},
+			"expirationTime", "2026-03-02T14:00:00Z")}, []any{old, record("Override", "ann")}},
+		"Another policy": {change{spec(), spec("policyUID", "2")}, []any{record("Override", "ann")}},
+		"Its end":        {change{spec(), spec("cleared", true)}, []any{record("ClearOverride", "ann")}},
+		"Again after its end": {change{spec("cleared", true), spec()},
+			[]any{record("Override", "ann")}},
+		"A change of one that has ended": {change{spec("cleared", true), spec("cleared", true, "admissionAction",
+			"Audit")}, []any{record("ClearOverride", "ann")}},
+		"A label":       {change{spec("requests", []any{old}), spec("requests", []any{old})}, nil},
+		"Cleared aloud": {change{spec(), spec("cleared", false)}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &policy.Request{Operation: policy.Update, Resource: "policyoverrides",
+				UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
+				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
+			got, needed := requests.Record(r)
+			if needed != (tc.want != nil) {
+				t.Fatalf("changed: %t", needed)
+			}
+			if diff := cmp.Diff(tc.want, got.Requests); needed && diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestWhoAsksIsOnRecord(t *testing.T) {
 	old := record("ForceOpen", "bob")
 	full := []any{}
@@ -122,6 +166,36 @@ func TestWhoAsksIsOnRecord(t *testing.T) {
 			r.Object = tree{"spec": spec}
 			if again, needed := requests.Record(r); needed {
 				t.Errorf("asked again, it changes once more: %+v", again)
+			}
+		})
+	}
+}
+
+func TestWhoOverridesWindowsIsOnRecord(t *testing.T) {
+	cases := map[string]struct {
+		reason        string
+		before, after tree
+		want          requests.Change
+	}{
+		"Override": {"with the plan's UID", tree{}, tree{"windowOverride": "u1", "reason": "INC-42"},
+			requests.Change{Requests: []any{record("OverrideWindows", "ann", "reason", "INC-42", "token", "u1")},
+				Moved: true}},
+		"Another UID": {"each is asked for", tree{"windowOverride": "u1"}, tree{"windowOverride": "u2"},
+			requests.Change{Requests: []any{record("OverrideWindows", "ann", "token", "u2")}}},
+		"Taken back": {"that is a word too", tree{"windowOverride": "u1"}, tree{"reason": "over"},
+			requests.Change{Requests: []any{record("RespectWindows", "ann", "reason", "over")}, Moved: true}},
+		"With a retry": {"each has its record", tree{}, tree{"windowOverride": "u1", "retryToken": "1"},
+			requests.Change{Requests: []any{record("Retry", "ann", "token", "1"),
+				record("OverrideWindows", "ann", "token", "u1")}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &policy.Request{Operation: policy.Update, Resource: "remediations",
+				UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
+				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
+			got, needed := requests.Record(r)
+			if diff := cmp.Diff(tc.want, got); diff != "" || !needed {
+				t.Errorf("%s, changed %t (-want +got):\n%s", tc.reason, needed, diff)
 			}
 		})
 	}

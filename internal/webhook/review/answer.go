@@ -19,23 +19,38 @@ import (
 func answer(r *policy.Request, v *verdict) (serving.Response, string) {
 	resp, decision := answerByPolicies(r, v)
 	if resp.Allowed {
-		resp.Warnings = append(resp.Warnings, ineffectiveOptOut(r)...)
+		resp.Warnings = append(resp.Warnings, doubtfulOptOut(r)...)
 	}
 	return resp, decision
 }
 
-// ineffectiveOptOut warns whoever writes an opt-out that has no effect, once: what was there
-// before was warned of then.
-func ineffectiveOptOut(r *policy.Request) []string {
-	if r.Object == nil || r.SubResource != "" {
+// doubtfulOptOut warns whoever writes an opt-out that has no effect, or an end that can't be read, once: what was
+// there before was warned of then.
+func doubtfulOptOut(r *policy.Request) []string {
+	if r.Object == nil || r.SubResource != "" || !mentionsOptOut(r.Object) {
 		return nil
 	}
-	why := v1alpha1.IneffectiveOptOut(&unstructured.Unstructured{Object: r.Object})
+	why := v1alpha1.DoubtfulOptOut(&unstructured.Unstructured{Object: r.Object}, r.Now)
 	if why == "" || r.OldObject != nil &&
-		v1alpha1.IneffectiveOptOut(&unstructured.Unstructured{Object: r.OldObject}) == why {
+		v1alpha1.DoubtfulOptOut(&unstructured.Unstructured{Object: r.OldObject}, r.Now) == why {
 		return nil
 	}
 	return []string{prose.Shorten(why, serving.MaxWarningBytes)}
+}
+
+// mentionsOptOut says whether an object has one of the annotations, or a label of such a name. Nearly none
+// has, and this is asked in each review: it copies nothing.
+func mentionsOptOut(object map[string]any) bool {
+	metadata, _ := object["metadata"].(map[string]any)
+	for _, part := range []string{"annotations", "labels"} {
+		values, _ := metadata[part].(map[string]any)
+		for _, key := range []string{v1alpha1.AnnotationRemediation, v1alpha1.AnnotationPausedUntil} {
+			if _, there := values[key]; there {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func answerByPolicies(r *policy.Request, v *verdict) (serving.Response, string) {
@@ -85,6 +100,9 @@ func auditAnnotations(v *verdict) map[string]string {
 			text = fmt.Sprintf("not blocked, judged at its workload: %d", len(f.violations))
 		case f.old:
 			text = fmt.Sprintf("not blocked, already violated: %d", len(f.violations))
+		}
+		if f.overridden != nil {
+			text += fmt.Sprintf(", overridden from %s until %s", f.overridden.Declared, f.overridden.UntilText())
 		}
 		if path := f.violations[0].Path; path != "" {
 			text += ", first at " + prose.Shorten(path, serving.MaxWarningBytes)

@@ -5,11 +5,14 @@ package review
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
@@ -24,6 +27,9 @@ type Judge interface {
 	// Concerning are the policies that would judge a request, without asking them,
 	// sorted by name; not those whose violations would be waived.
 	Concerning(r *policy.Request) []*v1alpha1.ClusterRegoPolicy
+	// Override is what a PolicyOverride makes of a policy at a time; nil while none is in
+	// force.
+	Override(policyName string, now time.Time) *override.Override
 }
 
 // finding is what one policy found in a request, as one enforcement action.
@@ -40,7 +46,10 @@ type finding struct {
 	// object, and so aren't blocked.
 	atWorkload bool
 	// waived is the waiver under which they aren't blocked either; nil for none.
-	waived     *catalog.Waiver
+	waived *catalog.Waiver
+	// overridden is why they are enforced more softly than the policy declares; nil when they
+	// aren't.
+	overridden *override.Override
 	violations []policy.Violation
 	actions    []policy.Action
 	// fixErr says why actions is empty where remediation failed.
@@ -58,6 +67,9 @@ type failure struct {
 	err    error
 	// partly says that the policy found violations all the same, which count.
 	partly bool
+	// overridden says that the policy refuses nothing for the time being, and so not for
+	// want of an answer either.
+	overridden bool
 }
 
 // verdict is what the policies of one class say of a request.
@@ -87,14 +99,14 @@ func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *p
 // nobody reads what a controller is warned of.
 func visibleWarnings(r *policy.Request, res *catalog.Result) []policy.Violation {
 	if _, made := match.Maker(res.Definition, r); made ||
-		res.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit {
+		res.Action() == v1alpha1.AdmissionAudit {
 		return nil
 	}
 	return res.Warnings
 }
 
 func (v *verdict) violated(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Result) {
-	action := res.Definition.Spec.Admission.Action
+	action := res.Action()
 	if len(res.Enforced()) == 0 || action != v1alpha1.AdmissionDeny {
 		v.add(res, action, res.Violations, waivedBy(res.Waived))
 		return
@@ -133,6 +145,9 @@ func (v *verdict) add(res *catalog.Result, action v1alpha1.AdmissionAction, viol
 		actions:    res.Actions,
 		fixErr:     res.FixErr,
 	}
+	if res.Override != nil && res.Override.Softens() {
+		f.overridden = res.Override
+	}
 	for _, mark := range marks {
 		mark(&f)
 	}
@@ -145,7 +160,8 @@ func waivedBy(w *catalog.Waiver) func(*finding) {
 }
 
 func (v *verdict) fail(res *catalog.Result, err error) {
-	v.failed = append(v.failed, failure{policy: res.Policy, err: err, partly: len(res.Violations) > 0})
+	v.failed = append(v.failed, failure{policy: res.Policy, err: err, partly: len(res.Violations) > 0,
+		overridden: res.Override != nil && res.Action() != v1alpha1.AdmissionDeny})
 }
 
 // blocking are the findings for which the request is refused.
@@ -161,5 +177,7 @@ func (v *verdict) blocking() []finding {
 
 // failsClosed says that the request is refused because it couldn't be judged.
 func (v *verdict) failsClosed() bool {
-	return v.class == v1alpha1.FailurePolicyFail && len(v.failed) > 0
+	return v.class == v1alpha1.FailurePolicyFail && slices.ContainsFunc(v.failed, func(f failure) bool {
+		return !f.overridden
+	})
 }

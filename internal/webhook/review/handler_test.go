@@ -20,6 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
@@ -344,6 +345,8 @@ func (j slowJudge) EvaluateWhere(ctx context.Context, _ *policy.Request,
 }
 
 func (slowJudge) Concerning(*policy.Request) []*v1alpha1.ClusterRegoPolicy { return nil }
+
+func (slowJudge) Override(string, time.Time) *override.Override { return nil }
 
 func (slowJudge) EvaluateOne(context.Context, string, *policy.Request) (catalog.Result, bool) {
 	return catalog.Result{}, false

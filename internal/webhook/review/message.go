@@ -4,12 +4,14 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
@@ -69,15 +71,17 @@ func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []pol
 func unjudged(r *policy.Request, v *verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is refused because it couldn't be judged:", serving.Describe(r))
-	for i, f := range v.failed {
+	refusing := slices.DeleteFunc(slices.Clone(v.failed), func(f failure) bool { return f.overridden })
+	for i, f := range refusing {
 		if i == serving.MaxViolationLines {
-			fmt.Fprintf(&b, "\nand %d more", len(v.failed)-i)
+			fmt.Fprintf(&b, "\nand %d more", len(refusing)-i)
 			break
 		}
 		b.WriteString("\n- " + prose.Shorten(failureText(f), serving.MaxLineBytes))
 	}
 	b.WriteString("\nTry again; if it persists, have the policy's owner fix the rule, or set its " +
-		"admission.failurePolicy to Ignore or its admission.action to Warn.")
+		"admission.failurePolicy to Ignore or its admission.action to Warn. In an emergency: evenkeel policy " +
+		"override NAME --enforcement Warn --for 2h --reason REASON")
 	return b.String()
 }
 
@@ -128,7 +132,7 @@ func warningSuffix(f *finding) (suffix string, visible bool) {
 	case f.old:
 		return " (already violated before this change; not blocked)", true
 	case f.action == v1alpha1.AdmissionWarn:
-		return "", true
+		return overriddenSuffix(f.overridden), true
 	default:
 		return "", false
 	}
@@ -138,6 +142,14 @@ func warningSuffix(f *finding) (suffix string, visible bool) {
 func waivedSuffix(w *catalog.Waiver) string {
 	return fmt.Sprintf(" (waived by %s until %s; not blocked)",
 		prose.Shorten(w.Ref(), maxWaiverName), w.ExpirationTime.UTC().Format(time.RFC3339))
+}
+
+// overriddenSuffix tells whoever is warned that the policy will refuse this again.
+func overriddenSuffix(o *override.Override) string {
+	if o == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (policy overridden from %s to %s until %s; not blocked)", o.Declared, o.Action, o.UntilText())
 }
 
 func holdsSecrets(r *policy.Request) bool { return r.Kind.Group == "" && r.Kind.Kind == "Secret" }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -27,12 +28,13 @@ func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (serv
 		}
 	}
 	var refusing, others []*v1alpha1.ClusterRegoPolicy
-	for _, p := range h.Judge().Concerning(req) {
-		switch {
+	judge := h.Judge()
+	for _, p := range judge.Concerning(req) {
+		switch action := actionOf(judge, p, req.Now); {
 		case serving.Class(p) != h.Class:
-		case p.Spec.Admission.Action == v1alpha1.AdmissionDeny:
+		case action == v1alpha1.AdmissionDeny:
 			refusing = append(refusing, p)
-		case p.Spec.Admission.Action == v1alpha1.AdmissionWarn:
+		case action == v1alpha1.AdmissionWarn:
 			others = append(others, p)
 		}
 	}
@@ -55,6 +57,14 @@ func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (serv
 		"namespace", req.Namespace,
 		"name", req.Name, "user", req.UserInfo.Username, "outcome", outcome, "reason", review.Unread.Error())
 	return resp, serving.DecisionUnread
+}
+
+// actionOf is what admission does with violations of a policy at a time.
+func actionOf(judge Judge, p *v1alpha1.ClusterRegoPolicy, now time.Time) v1alpha1.AdmissionAction {
+	if o := judge.Override(p.Name, now); o != nil {
+		return o.Action
+	}
+	return p.Spec.Admission.Action
 }
 
 // unreadDenial names the policies that would have had to judge the object.

@@ -127,7 +127,7 @@ func TestTheAPIServerAsksForTheActAlone(t *testing.T) {
 		// The kill switch works while nobody answers; nothing else of a breaker does.
 		names.WebhookForceOpen:       asksOfBreaker() + " && " + onlyForcesOpen(),
 		names.WebhookBreakerRequests: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")",
-		names.WebhookPlanRequests:    asksOf("desiredState", "retryToken", "requests"),
+		names.WebhookPlanRequests:    asksOf("desiredState", "retryToken", "windowOverride", "requests"),
 	}
 	for _, s := range All() {
 		if s.Condition != want[s.Webhook] {

@@ -28,7 +28,7 @@ func restoredBySource(req *policy.Request, self string) []string {
 	what := fmt.Sprintf(
 		"this change won't last: PolicySource %s/%s keeps policy %s as in its repository, and restores "+
 			"it within seconds unless it is suspended", namespace, name, req.Name)
-	todo := fmt.Sprintf("change the policy in Git or by spec.overrides of the PolicySource; or first: evenkeel source "+
-		"suspend %s -n %s", name, namespace)
+	todo := fmt.Sprintf("in an emergency: evenkeel policy override %s --enforcement Warn --for 2h --reason REASON; to "+
+		"last: change it in Git, or by spec.overrides of PolicySource %s/%s", req.Name, namespace, name)
 	return []string{prose.Shorten(what, serving.MaxWarningBytes), prose.Shorten(todo, serving.MaxWarningBytes)}
 }

@@ -60,7 +60,8 @@ func TestAChangeThatASourceRestoresIsWarnedOf(t *testing.T) {
 			}
 			text := strings.Join(got.Warnings, "\n")
 			for _, part := range []string{"PolicySource evenkeel-system/rules keeps policy p",
-				"evenkeel source suspend rules -n evenkeel-system"} {
+				"evenkeel policy override p --enforcement Warn",
+				"spec.overrides of PolicySource evenkeel-system/rules"} {
 				if strings.Contains(text, part) != tc.want {
 					t.Errorf("%s: warnings %q, want %v of %q", tc.reason, text, tc.want, part)
 				}

@@ -69,7 +69,9 @@ func notTheirs(r *policy.Request) string {
 }
 
 // sayable are the fields of a plan's spec by which people speak to its rollout.
-func sayable() []string { return []string{"desiredState", "retryToken", "reason", "requests"} }
+func sayable() []string {
+	return []string{"desiredState", "retryToken", "windowOverride", "reason", "requests"}
+}
 
 func notTheirPlan(r *policy.Request) string {
 	if r.Operation == policy.Create {

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+)
+
+// The bounds of the check opt-outs: lists hold metadata only, and what lies beyond a bound is named as not looked at.
+const (
+	optOutPage     = 500
+	maxOptOutsKind = 5000 // objects of one kind
+	maxOptOutsTold = 10   // objects named
+	optOutTime     = 10 * time.Second
+)
+
+// optOuts names namespaces, and objects of the kinds that policies remediate, that seem meant to opt out of
+// remediation and don't, or until a time that can't be read: admission warned of it once, and maybe nobody saw it.
+func optOuts(ctx context.Context, in *Installation) []Finding {
+	list, found := in.policyList(ctx)
+	if found != nil {
+		return found
+	}
+	within, cancel := context.WithTimeout(ctx, optOutTime)
+	defer cancel()
+	l := optOutLook{in: in}
+	for _, kind := range remediatedKinds(list) {
+		l.lookAt(within, kind)
+	}
+	return l.findings()
+}
+
+// remediatedKinds are Namespace, whose opt-out counts for all in it, and the kinds that policies with a
+// remediation judge, each once.
+func remediatedKinds(list []v1alpha1.ClusterRegoPolicy) []schema.GroupKind {
+	kinds := []schema.GroupKind{{Kind: "Namespace"}}
+	for i := range list {
+		if list[i].Spec.Remediation.Mode == v1alpha1.RemediationDisabled || v1alpha1.Malformed(&list[i]) != "" {
+			continue
+		}
+		for _, k := range match.StandingKinds(&list[i]) {
+			if kind := (schema.GroupKind{Group: k.Group, Kind: k.Kind}); !slices.Contains(kinds, kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	return kinds
+}
+
+// optOutLook is what looking for opt-outs without effect has found so far.
+type optOutLook struct {
+	in           *Installation
+	seen, doubts int
+	told, beyond []Finding
+	late         []string
+}
+
+// lookAt goes through the objects of one kind, page by page. A kind that isn't served has none.
+func (l *optOutLook) lookAt(ctx context.Context, kind schema.GroupKind) {
+	mapping, err := l.in.Mapper.RESTMapping(kind)
+	if meta.IsNoMatchError(err) {
+		return
+	}
+	if err != nil {
+		l.unread(ctx, kind, err)
+		return
+	}
+	page := &metav1.PartialObjectMetadataList{}
+	for looked := 0; ; {
+		page.SetGroupVersionKind(mapping.GroupVersionKind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := l.in.Client.List(ctx, page, client.Limit(optOutPage), client.Continue(page.Continue)); err != nil {
+			l.unread(ctx, kind, err)
+			return
+		}
+		for i := range page.Items {
+			page.Items[i].SetGroupVersionKind(mapping.GroupVersionKind)
+			l.judge(&page.Items[i])
+		}
+		looked += len(page.Items)
+		if page.Continue == "" {
+			return
+		}
+		if looked >= maxOptOutsKind {
+			l.beyond = append(l.beyond, warned("look at one of them: evenkeel explain KIND NAME -n NAMESPACE",
+				"of kind %s only the first %d objects were looked at for opt-outs without effect", kind, looked))
+			return
+		}
+	}
+}
+
+// unread tells of a kind that couldn't be looked at, or wasn't any more when the check's time was over.
+func (l *optOutLook) unread(ctx context.Context, kind schema.GroupKind, err error) {
+	if ctx.Err() != nil {
+		l.late = append(l.late, kind.String())
+		return
+	}
+	l.beyond = append(l.beyond, unread("opt-outs of kind "+kind.String(), err))
+}
+
+// judge looks at one object.
+func (l *optOutLook) judge(m *metav1.PartialObjectMetadata) {
+	l.seen++
+	why := v1alpha1.IneffectiveOptOut(m)
+	_, err := v1alpha1.OptOutEnd(m)
+	if why == "" && err == nil {
+		return
+	}
+	if l.doubts++; l.doubts > maxOptOutsTold {
+		return
+	}
+	place := strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/")
+	ref := v1alpha1.ObjectReference{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}
+	if err != nil {
+		l.told = append(l.told, warned("correct the time, or remove that annotation",
+			"%s %s opts out without an end: %v", m.Kind, place, err))
+		return
+	}
+	l.told = append(l.told, warned(ref.OptOutCommand()+" --overwrite, or take it away", "%s %s doesn't opt out: %s",
+		m.Kind, place, why))
+}
+
+// findings are what was found, and what wasn't looked at.
+func (l *optOutLook) findings() []Finding {
+	if more := l.doubts - len(l.told); more > 0 {
+		l.told = append(l.told, warned("", "%d more opt-outs have no effect, or no end that can be read", more))
+	}
+	found := slices.Concat(l.told, l.beyond)
+	if len(l.late) > 0 {
+		found = append(found, warned("look at one object: evenkeel explain KIND NAME -n NAMESPACE",
+			"within %s these kinds weren't looked at in full for opt-outs without effect: %s", optOutTime,
+			strings.Join(l.late, ", ")))
+	}
+	return orFine(found, "each opt-out among %d namespaces and objects of kinds that are remediated has effect", l.seen)
+}

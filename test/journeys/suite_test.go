@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"evenkeel.dev/evenkeel/test/rig"
+)
+
+func TestJourneys(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(60 * time.Second)
+	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	rig.Run(t, "People and what they want of Evenkeel")
+}
+
+// The journeys of a process share one control plane and one manager, and follow one another.
+var (
+	suite   *rig.Rig
+	manager *rig.Manager
+)
+
+var _ = BeforeSuite(func(ctx context.Context) {
+	var err error
+	suite, err = rig.Start(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(suite.Stop)
+	manager = suite.StartManager(ctx, "--rollout-poll-interval=200ms", "--source-allow-files")
+})
+
+var _ = BeforeEach(func() { manager.BeginSpec() })
+
+var _ = JustAfterEach(func() { manager.ReportFailure() })
