@@ -34,7 +34,7 @@ const (
 
 const (
 	// briefShare is the share of the time limit, as a divisor, that the compiled engine gets;
-	// the whole limit is topdown's afterwards.
+	// what is left of the limit is topdown's afterwards.
 	briefShare = 8
 	// briefSteps and briefValues bound what the compiled engine does for one policy and one
 	// object: some tens of milliseconds, and about as many megabytes.
@@ -116,12 +116,12 @@ func (s *shared) find(c *Compiled) error {
 	return nil
 }
 
-// brief judges by the compiled engine; false when topdown must be asked, because anything at
-// all went wrong.
+// compiles says that the compiled engine is asked first.
+func (c *Compiled) compiles() bool { return c.engine == CompiledEngine && c.shared.why == nil }
+
+// brief judges by the compiled engine within a time; false when topdown must be asked, because
+// anything at all went wrong.
 func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) (decision policy.Decision, ok bool) {
-	if c.engine != CompiledEngine || c.shared.why != nil {
-		return decision, false
-	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			ok = false // topdown says what it is
@@ -131,7 +131,7 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	if err != nil {
 		return decision, false
 	}
-	watch := limit.NewBrief(allowed/briefShare, weights)
+	watch := limit.NewBrief(allowed, weights)
 	defer watch.Stop()
 	options := &compiled.Options{
 		Input: in.document(c.parameters), Data: ast.InternedEmptyObject, Strict: true,

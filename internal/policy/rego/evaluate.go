@@ -41,10 +41,14 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 	if limit <= 0 {
 		limit = DefaultTimeLimit
 	}
-	if decision, ok := c.brief(ctx, in, limit); ok {
-		return decision
+	var spent time.Duration
+	if c.compiles() {
+		spent = limit / briefShare
+		if decision, ok := c.brief(ctx, in, spent); ok {
+			return decision
+		}
 	}
-	decision, _ := c.evaluate(ctx, in, limit, lane)
+	decision, _ := c.evaluate(ctx, in, limits{time: limit, spent: spent, lane: lane})
 	return decision
 }
 
@@ -52,24 +56,30 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 // the verdict cost, on any machine.
 func (c *Compiled) EvaluateCounted(ctx context.Context, in *Input, limit time.Duration) (
 	decision policy.Decision, expressions int64) {
-	return c.evaluate(ctx, in, limit, nil)
-}
-
-func (c *Compiled) evaluate(ctx context.Context, in *Input, limit time.Duration, lane *Lane) (
-	decision policy.Decision, expressions int64) {
 	if limit <= 0 {
 		limit = DefaultTimeLimit
 	}
+	return c.evaluate(ctx, in, limits{time: limit})
+}
+
+// limits are what an evaluation is held to: a time, of which some is spent, and turns in a lane.
+type limits struct {
+	time, spent time.Duration
+	lane        *Lane
+}
+
+func (c *Compiled) evaluate(ctx context.Context, in *Input, to limits) (
+	decision policy.Decision, expressions int64) {
 	decision = policy.Decision{Policy: c.Name(), Revision: c.revision}
 	e, err := c.evaluation(in)
 	if err != nil {
 		decision.Err = c.wrap(err)
 		return decision, 0
 	}
-	e.lane, e.client = lane, in.client
-	e.verdict(ctx, limit, &decision)
+	e.client = in.client
+	e.verdict(ctx, to, &decision)
 	if len(decision.Violations) > 0 && decision.Err == nil {
-		e.fix(ctx, in, limit, &decision)
+		e.fix(ctx, in, to, &decision)
 	}
 	return decision, e.expressions
 }
@@ -102,8 +112,7 @@ type evaluation struct {
 	// rules that were.
 	watch       *limit.Watch
 	expressions int64
-	// lane is where it waits for its turns, in the client's name.
-	lane   *Lane
+	// client is in whose name it waits for its turns.
 	client string
 	// decoder reads what the rules give.
 	decoder result.Decoder
@@ -131,13 +140,13 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 }
 
 // within gives rules a time limit of their own while they are asked.
-func (e *evaluation) within(ctx context.Context, allowed time.Duration, ask func(), rules ...string) {
+func (e *evaluation) within(ctx context.Context, to limits, ask func(), rules ...string) {
 	parts := 0
 	for _, name := range rules {
 		parts += len(e.policy.rules[name].parts)
 	}
-	e.watch = limit.NewWatch(limit.Options{Time: allowed, Parts: parts, Scale: e.weights, Weighs: e.policy.weighs,
-		Lane: e.lane, Client: e.client, Policy: e.policy.Name()})
+	e.watch = limit.NewWatch(limit.Options{Time: to.time, Spent: to.spent, Parts: parts, Scale: e.weights,
+		Weighs: e.policy.weighs, Lane: to.lane, Client: e.client, Policy: e.policy.Name()})
 	defer e.watch.Stop()
 	defer context.AfterFunc(ctx, e.watch.Cancel)()
 	ask()
@@ -146,9 +155,9 @@ func (e *evaluation) within(ctx context.Context, allowed time.Duration, ask func
 
 // verdict asks deny, violation and warn. What one of them found stays, whatever
 // becomes of the others.
-func (e *evaluation) verdict(ctx context.Context, limit time.Duration, decision *policy.Decision) {
+func (e *evaluation) verdict(ctx context.Context, to limits, decision *policy.Decision) {
 	var denied, warned error
-	e.within(ctx, limit, func() {
+	e.within(ctx, to, func() {
 		decision.Violations, denied = e.violations(ctx, ruleDeny, ruleViolation)
 		decision.Warnings, warned = e.violations(ctx, ruleWarn)
 	}, ruleDeny, ruleViolation, ruleWarn)
@@ -156,11 +165,12 @@ func (e *evaluation) verdict(ctx context.Context, limit time.Duration, decision 
 }
 
 // fix asks remediation. That it fails says nothing of the verdict.
-func (e *evaluation) fix(ctx context.Context, in *Input, limit time.Duration, decision *policy.Decision) {
+func (e *evaluation) fix(ctx context.Context, in *Input, to limits, decision *policy.Decision) {
+	to.spent = 0
 	if !in.audit {
-		limit /= fixShare
+		to.time /= fixShare
 	}
-	e.within(ctx, limit, func() {
+	e.within(ctx, to, func() {
 		var err error
 		decision.Actions, err = e.actions(ctx)
 		decision.FixErr = e.policy.wrap(err)

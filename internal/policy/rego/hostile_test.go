@@ -29,6 +29,9 @@ const (
 const (
 	// hostileLimit is the time limit in force.
 	hostileLimit = time.Second
+	// hostilePatience is how long an evaluation may go on on a busy machine; what it is held
+	// to is time of the processor.
+	hostilePatience = time.Minute
 	// hostileMemory is the most memory that the child may ever take, in bytes: what
 	// built-ins may make, what else the heap may grow by, and as much again for
 	// garbage and the process itself.
@@ -213,23 +216,25 @@ func TestHostilePolicies(t *testing.T) {
 	}
 }
 
+// TestHostilePoliciesOnOneProcessor is for a container that has one: there a timer fires late.
+func TestHostilePoliciesOnOneProcessor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each takes seconds")
+	}
+	t.Setenv("GOMAXPROCS", "1")
+	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
+		t.Run(string(engine), func(t *testing.T) { runHostile(t, "many costly calls in many rules", engine) })
+	}
+}
+
+// runHostile takes the cheapest of a few evaluations: what else the machine does adds to the
+// time of the processor (caches, a late timer) and never takes from it.
 func runHostile(t *testing.T, name string, engine rego.Engine) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestEvaluateOneHostilePolicy$", "-test.v")
-	cmd.Env = append(os.Environ(), hostileVariable+"="+name, engineVariable+"="+string(engine), "GOGC=100")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil && ctx.Err() != nil {
-		t.Fatalf("it went on for eight seconds: %v", err)
-	} else if err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
-	var cost hostileCost
-	_, line, _ := strings.Cut(out.String(), "cost: ")
-	if err := json.NewDecoder(strings.NewReader(line)).Decode(&cost); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
+	cost := evaluateHostile(t, name, engine)
+	for again := 2; again > 0 && cost.CPU > 2*hostileLimit; again-- {
+		t.Logf("%s of the processor: once more", cost.CPU)
+		cost = evaluateHostile(t, name, engine)
 	}
 	if cost.CPU > 2*hostileLimit {
 		t.Errorf("it took %s of the processor: at most twice the limit of %s is allowed", cost.CPU, hostileLimit)
@@ -238,6 +243,26 @@ func runHostile(t *testing.T, name string, engine rego.Engine) {
 		t.Errorf("it took %d MiB of memory: at most %d are allowed", cost.Memory>>20, hostileMemory>>20)
 	}
 	t.Logf("%s, %d MiB: %s", cost.CPU, cost.Memory>>20, cost.Err)
+}
+
+func evaluateHostile(t *testing.T, name string, engine rego.Engine) (cost hostileCost) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hostilePatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestEvaluateOneHostilePolicy$", "-test.v")
+	cmd.Env = append(os.Environ(), hostileVariable+"="+name, engineVariable+"="+string(engine), "GOGC=100")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil && ctx.Err() != nil {
+		t.Fatalf("it went on for %s: %v", hostilePatience, err)
+	} else if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	_, line, _ := strings.Cut(out.String(), "cost: ")
+	if err := json.NewDecoder(strings.NewReader(line)).Decode(&cost); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	return cost
 }
 
 type hostileCost struct {

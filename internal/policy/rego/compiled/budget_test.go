@@ -91,6 +91,19 @@ p if { some a in input.list; some b in input.list; some c in input.list; a + b +
 	}
 }
 
+// TestBuiltInsAreNotCalledOnceCancelled has a rule of few steps, each of which could take long.
+func TestBuiltInsAreNotCalledOnceCancelled(t *testing.T) {
+	q := ask(t, "data.test.p = x", `package test
+
+p if { regex.match("a*b", input.a); regex.match("a*c", input.a); regex.match("a*d", input.a) }`)
+	stop := &afterSome{n: 2}
+	input := ast.MustParseTerm(`{"a": "abcd"}`)
+	got := q.compiledAnswers(t.Context(), compiled.Options{Input: input, Cancel: stop})
+	if !topdown.IsCancel(unplaced(got.err)) || stop.asked != stop.n {
+		t.Errorf("asked %d times, want %d: %v", stop.asked, stop.n, got.err)
+	}
+}
+
 // unplaced is an error as topdown.IsCancel knows it, which compares the message too.
 func unplaced(err error) error {
 	var e *topdown.Error

@@ -64,6 +64,10 @@ func (c *builtinCall) run(m *machine, f frame) outcome {
 		}
 		implementation = own.Func
 	}
+	// One call may take as long as many thousand steps.
+	if m.options.Cancel != nil && m.options.Cancel.Cancelled() {
+		return m.fail(cancelled())
+	}
 	if err := m.calls.make(implementation, c.location, c.relation); err != nil {
 		var halt topdown.Halt
 		if errors.As(err, &halt) {

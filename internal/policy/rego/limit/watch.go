@@ -34,9 +34,11 @@ type Watch struct {
 	parts int32
 	// part is the one that runs, from 1; the parts up to stopped are over.
 	part, stopped atomic.Int32
-	// timer fires at the time fires, from the beginning.
-	timer *time.Timer
-	fires time.Duration
+	// whole ends all parts at the limit. timer stops one part after another before that: it
+	// fires at the time fires, from the beginning, and later where the processor is busy, so
+	// that its count of the time falls behind.
+	whole, timer *time.Timer
+	fires        time.Duration
 	// steps counts the expressions, and promise is up to where they aren't stopped.
 	// Only the evaluating goroutine touches them.
 	steps, promise int64
@@ -68,8 +70,8 @@ func (w *Watch) Spend(bytes int64) bool {
 
 // Options say what a watch holds an evaluation to.
 type Options struct {
-	// Time is the time of all parts together.
-	Time time.Duration
+	// Time is the time of all parts together, and Spent what has gone of it before they begin.
+	Time, Spent time.Duration
 	// Parts is how many there are.
 	Parts int
 	// Scale weighs what is made; weighs says that rules call for it.
@@ -97,25 +99,22 @@ func NewWatch(opts Options) *Watch {
 	}
 	w.fires = w.end(1)
 	w.timer = time.AfterFunc(time.Hour, w.elapsed)
-	w.timer.Reset(w.fires)
+	w.timer.Reset(w.fires - opts.Spent)
+	w.whole = time.AfterFunc(opts.Time-opts.Spent, w.Cancel)
 	return w
 }
 
 // elapsed is called when the timer fires: each call sets it for the next.
 func (w *Watch) elapsed() {
 	at := w.fires
-	if at >= w.limit {
-		w.Cancel()
-		return
-	}
 	part := w.part.Load()
 	if w.end(part) <= at {
-		w.stopped.Store(part)
-		w.rouse()
+		w.stop(part)
 		part++
 	}
-	w.fires = max(w.end(part), at+time.Millisecond)
-	w.timer.Reset(w.fires - at)
+	if w.fires = max(w.end(part), at+time.Millisecond); w.fires < w.limit {
+		w.timer.Reset(w.fires - at)
+	}
 }
 
 // end is when a part's share ends, from the beginning of all of them.
@@ -136,6 +135,7 @@ func (w *Watch) Begin() {
 // Stop ends the watch; nothing is stopped by it any more.
 func (w *Watch) Stop() {
 	w.overtime.end()
+	w.whole.Stop()
 	w.timer.Stop()
 	if w.queued {
 		w.lane.leave(&w.ticket)
@@ -143,8 +143,13 @@ func (w *Watch) Stop() {
 }
 
 // Cancel stops the part that runs and all after it.
-func (w *Watch) Cancel() {
-	w.stopped.Store(math.MaxInt32)
+func (w *Watch) Cancel() { w.stop(math.MaxInt32) }
+
+// stop stops the parts up to one, and none less than are stopped already.
+func (w *Watch) stop(part int32) {
+	for was := w.stopped.Load(); was < part && !w.stopped.CompareAndSwap(was, part); {
+		was = w.stopped.Load()
+	}
 	w.rouse()
 }
 
