@@ -18,6 +18,7 @@ import (
 
 func newBuildCommand() *cobra.Command {
 	var output string
+	var rego command.RegoTree
 	cmd := &cobra.Command{
 		Use:   "build DIR|- [-o FILE]",
 		Short: "Print the policies of a directory as ClusterRegoPolicy objects",
@@ -32,7 +33,7 @@ functionConfig names the directory, and prints it with the policies in it.`,
   kustomize build --enable-alpha-plugins --enable-exec overlays/prod`,
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := built(args[0], cmd.InOrStdin(), cmd.ErrOrStderr())
+			text, err := built(&rego, args[0], cmd.InOrStdin(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -48,14 +49,15 @@ functionConfig names the directory, and prints it with the policies in it.`,
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write to (default: standard output)")
+	rego.AddFlags(cmd.Flags())
 	command.TakesDirectory(cmd)
 	return cmd
 }
 
 // built is what build prints.
-func built(dir string, stdin io.Reader, stderr io.Writer) ([]byte, error) {
+func built(rego *command.RegoTree, dir string, stdin io.Reader, stderr io.Writer) ([]byte, error) {
 	if dir != "-" {
-		return build(dir, stderr)
+		return build(rego, dir, stderr)
 	}
 	var list bytes.Buffer
 	if err := krm.Run(stdin, &list); err != nil {
@@ -64,10 +66,10 @@ func built(dir string, stdin io.Reader, stderr io.Writer) ([]byte, error) {
 	return list.Bytes(), nil
 }
 
-func build(dir string, stderr io.Writer) ([]byte, error) {
-	tree, err := directory.Open(dir)
+func build(rego *command.RegoTree, dir string, stderr io.Writer) ([]byte, error) {
+	tree, err := rego.Open(dir)
 	if err != nil {
-		return nil, command.Exit(command.ExitUsage, err)
+		return nil, err
 	}
 	located, err := directory.LoadLocated(tree.FS, tree.Root)
 	if err != nil {

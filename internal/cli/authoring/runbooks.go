@@ -18,6 +18,7 @@ import (
 
 func newRunbooksCommand() *cobra.Command {
 	docs := policy.DefaultDocsURL
+	var rego command.RegoTree
 	cmd := &cobra.Command{
 		Use:   "runbooks DIR OUT",
 		Short: "Write a page for each policy: what it refuses, why, and what to do",
@@ -30,9 +31,9 @@ related_resources of the METADATA leads to. Other files in OUT stay as they are.
 		SilenceUsage: true,
 		Args:         command.TakesArguments(2, 2, "directory of policies and one to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tree, err := directory.Open(args[0])
+			tree, err := rego.Open(args[0])
 			if err != nil {
-				return command.Exit(command.ExitUsage, err)
+				return err
 			}
 			policies, err := directory.LoadLocated(tree.FS, tree.Root)
 			if err != nil {
@@ -56,6 +57,7 @@ related_resources of the METADATA leads to. Other files in OUT stay as they are.
 			return nil
 		},
 	}
+	rego.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&docs, "docs-url", docs, "address of Evenkeel's documentation, for links to it")
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
 	return cmd

@@ -21,6 +21,7 @@ type testOptions struct {
 	coverage float64
 	run      string
 	watch    bool
+	rego     command.RegoTree
 	chosen   *regexp.Regexp
 }
 
@@ -59,6 +60,7 @@ whenever a file changes, until it is interrupted.`,
 	cmd.Flags().StringVar(&o.run, "run", "",
 		"run only the unit tests and examples in whose name this regular expression is found; coverage isn't asked for")
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "run the tests again whenever a file changes")
+	o.rego.AddFlags(cmd.Flags())
 	command.TakesDirectory(cmd)
 	return cmd
 }
@@ -76,9 +78,9 @@ func chosenBy(pattern string) (*regexp.Regexp, error) {
 }
 
 func (o *testOptions) runTests(ctx context.Context, out io.Writer, dir string) error {
-	tree, err := directory.Open(dir)
+	tree, err := o.rego.Open(dir)
 	if err != nil {
-		return command.Exit(command.ExitUsage, err)
+		return err
 	}
 	report, err := suite.Run(ctx, tree.FS, tree.Root, suite.Options{MinCoverage: o.coverage, Run: o.chosen})
 	if err != nil {

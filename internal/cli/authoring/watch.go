@@ -15,7 +15,6 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
-	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
 // settle is how long files must be quiet before tests run again: an editor writes a
@@ -28,9 +27,9 @@ const patience = 2 * time.Second
 // watchTests runs the tests, and again whenever a file of the directory or of its
 // library changes, until the context ends.
 func (o *testOptions) watchTests(ctx context.Context, out io.Writer, dir string) error {
-	tree, err := directory.Open(dir)
+	tree, err := o.rego.Open(dir)
 	if err != nil {
-		return command.Exit(command.ExitUsage, err)
+		return err
 	}
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -40,7 +39,7 @@ func (o *testOptions) watchTests(ctx context.Context, out io.Writer, dir string)
 	if dir, err = filepath.EvalSymlinks(dir); err != nil { // a link itself is walked into by nobody
 		return command.Exit(command.ExitUsage, err)
 	}
-	roots := []string{dir, filepath.Join(tree.Top, directory.LibraryDir)}
+	roots := []string{dir, tree.Library()}
 	for {
 		if err := watchAll(watcher, roots); err != nil {
 			return command.Exit(command.ExitFailure, fmt.Errorf("watch %s: %w", dir, err))

@@ -29,6 +29,7 @@ type policyChoice struct {
 	only, skip []string
 	severity   string
 	reader     command.YAMLReader
+	rego       command.RegoTree
 	// connection is where --in-force reads; the command's own connection flags.
 	connection *connect.Flags
 	// offline: the command asks a cluster for the policies in force only, and none without --in-force.
@@ -47,6 +48,7 @@ func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
 	f.StringVar(&c.severity, "severity", "",
 		"ask policies of this severity or above only: Critical, High, Medium or Low")
+	c.rego.AddFlags(f)
 	c.reader.AddFlags(f)
 }
 
@@ -81,6 +83,10 @@ func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 	if c.cluster && len(c.paths) > 0 {
 		return nil, command.Exit(command.ExitUsage,
 			errors.New("--in-force and --policy exclude each other: give one of them"))
+	}
+	if c.rego.Given() && len(c.paths) == 0 {
+		return nil, command.Exit(command.ExitUsage,
+			errors.New("--lib is of policies in Rego: name their directory by --policy"))
 	}
 	if err := c.asksWhatIsNamed(); err != nil {
 		return nil, err

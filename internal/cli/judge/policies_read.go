@@ -7,10 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,13 +22,13 @@ import (
 
 // addPath adds the policies of a directory of Rego, or the policies, templates and
 // Waiver objects of YAML.
-func (s *policySet) addPath(ctx context.Context, path string, library bool) error {
-	rego, err := holdsRego(path)
+func (s *policySet) addPath(ctx context.Context, tree *command.RegoTree, path string, library bool) error {
+	rego, err := directory.HoldsRego(path)
 	if err != nil {
 		return command.Exit(command.ExitUsage, fmt.Errorf("--policy: %w", err))
 	}
 	if rego {
-		return s.addRego(path)
+		return s.addRego(tree, path)
 	}
 	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{Library: library})
 	if err != nil {
@@ -53,30 +49,10 @@ func (s *policySet) size() int {
 	return len(s.policies) + len(s.templates) + len(s.strategies) + len(s.waivers)
 }
 
-// holdsRego says that a path leads to Rego.
-func holdsRego(path string) (found bool, err error) {
-	err = filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && at != path && strings.HasPrefix(entry.Name(), "."):
-			return fs.SkipDir
-		case strings.HasSuffix(at, ".rego"):
-			found = true
-			return fs.SkipAll
-		}
-		return nil
-	})
-	if errors.Is(err, os.ErrNotExist) {
-		return false, fmt.Errorf("%s doesn't exist: give a directory of policies", path)
-	}
-	return found, err
-}
-
-func (s *policySet) addRego(dir string) error {
-	tree, err := directory.Open(dir)
+func (s *policySet) addRego(rego *command.RegoTree, dir string) error {
+	tree, err := rego.Open(dir)
 	if err != nil {
-		return command.Exit(command.ExitUsage, err)
+		return err
 	}
 	loaded, err := directory.Load(tree.FS, tree.Root)
 	if err != nil {
@@ -206,7 +182,7 @@ func (s *policySet) addCluster(ctx context.Context, flags *connect.Flags) error 
 func (c *policyChoice) given(ctx context.Context) (*policySet, error) {
 	set := &policySet{}
 	for _, path := range c.paths {
-		if err := set.addPath(ctx, path, c.reader.Library()); err != nil {
+		if err := set.addPath(ctx, &c.rego, path, c.reader.Library()); err != nil {
 			return nil, err
 		}
 	}

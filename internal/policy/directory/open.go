@@ -20,6 +20,8 @@ type Tree struct {
 	FS fs.FS
 	// Top is where FS begins, and Root the directory asked for within it.
 	Top, Root string
+	// library is the directory that stands in place of LibraryDir at Top, or empty.
+	library string
 }
 
 // Open finds a directory's tree. The error says why dir can't be one.
@@ -84,6 +86,9 @@ func Within(fsys fs.FS, dir string) (Tree, error) {
 // lies below that.
 func (t Tree) Path(file string) string {
 	onDisk := filepath.Join(t.Top, filepath.FromSlash(file))
+	if t.library != "" && isLibraryDir(file) {
+		onDisk = filepath.Join(t.library, filepath.FromSlash(strings.TrimPrefix(file, LibraryDir)))
+	}
 	here, err := os.Getwd()
 	if err != nil {
 		return onDisk

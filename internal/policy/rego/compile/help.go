@@ -28,7 +28,7 @@ func helps() []helpFor {
 			"`x := …`), or move it out of `not`"},
 		{ast.TypeErr, "undefined function data.",
 			"no module of the policy has that function: copy its library into lib/, " +
-				"which is looked for in the directory and upward from it"},
+				"which is looked for in the directory and upward from it, or name its directory by --lib"},
 		{ast.TypeErr, "undefined function",
 			"neither Rego nor the policy has that function: correct its spelling; one of a " +
 				"library is called by its import, as in `import data.lib.pods`, `pods.containers`"},

@@ -26,7 +26,7 @@ func undefinedData(compiler *ast.Compiler, entryFile string) []Problem {
 					problem := At(ref[0].Location, entryFile, fmt.Sprintf(
 						"nothing defines %s: no module of the policy holds it, and rules see no other data; fix the "+
 							"import, or copy its library into lib/, which is looked for in the directory and "+
-							"upward from it%s",
+							"upward from it, or name its directory by --lib%s",
 						missing, meantBy(compiler.RuleTree, missing)))
 					if !seen[problem.String()] {
 						seen[problem.String()] = true

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// OpenWith is Open with the library at a directory in place of the nearest LibraryDir; an empty
+// one is Open. The error says why one of the two can't be what it is given as.
+func OpenWith(dir, library string) (Tree, error) {
+	tree, err := Open(dir)
+	if err != nil || library == "" {
+		return tree, err
+	}
+	at, err := filepath.Abs(library)
+	if err != nil {
+		return Tree{}, fmt.Errorf("find the library %s: %w", library, err)
+	}
+	info, err := os.Stat(at)
+	if err != nil {
+		return Tree{}, fmt.Errorf("--lib: %w: give the directory of the library", err)
+	}
+	if held, err := HoldsRego(at); err != nil || !held || !info.IsDir() {
+		return Tree{}, errors.Join(err, fmt.Errorf("--lib %s is no directory with Rego in it: give the one that "+
+			"policies import from", library))
+	}
+	tree.library = at
+	tree.FS = &withLibrary{FS: tree.FS, library: os.DirFS(at)}
+	return tree, nil
+}
+
+// HoldsRego says that a path leads to Rego.
+func HoldsRego(path string) (found bool, err error) {
+	err = filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && at != path && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case strings.HasSuffix(at, extension):
+			found = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("%s doesn't exist: give a directory of policies", path)
+	}
+	return found, err
+}
+
+// withLibrary is a tree with another LibraryDir at its top.
+type withLibrary struct {
+	fs.FS
+	library fs.FS
+}
+
+// Open implements fs.FS.
+func (w *withLibrary) Open(name string) (fs.File, error) {
+	if !isLibraryDir(name) {
+		return w.FS.Open(name)
+	}
+	below := strings.TrimPrefix(strings.TrimPrefix(name, LibraryDir), "/")
+	if below == "" {
+		below = "."
+	}
+	return w.library.Open(below)
+}
+
+// Library is where the library is on disk that the policies import, if they do.
+func (t Tree) Library() string {
+	if t.library != "" {
+		return t.library
+	}
+	return filepath.Join(t.Top, LibraryDir)
+}

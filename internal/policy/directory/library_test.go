@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evenkeel.dev/evenkeel/internal/policy/directory"
+)
+
+const usesRim = `package a.hats
+
+import data.lib.rim
+
+deny contains "hat" if {
+	rim.wide
+	input.object.spec.hat
+}
+`
+
+// TestALibraryThatIsNamedStandsInForTheNearest has a policy that imports what only the library elsewhere holds.
+func TestALibraryThatIsNamedStandsInForTheNearest(t *testing.T) {
+	top := t.TempDir()
+	files := map[string]string{
+		"alone/hats/hats.rego":    minimalHead + usesRim,
+		"beside/hats/hats.rego":   minimalHead + usesRim,
+		"beside/lib/rim.rego":     "package lib.rim\n\nother := true\n",
+		"elsewhere/deep/rim.rego": "package lib.rim\n\nwide if true\n",
+		"empty/README.md":         "no Rego\n",
+	}
+	for name, text := range files {
+		file := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct{ reason, dir, library, fails string }{
+		"none near":              {"a library elsewhere", "alone", "elsewhere", ""},
+		"one near":               {"the one that is named, not both", "beside", "elsewhere", ""},
+		"one above":              {"as for the whole directory", "beside/hats", "elsewhere", ""},
+		"the near one":           {"it lacks the rule", "beside", "", "nothing defines data.lib.rim.wide"},
+		"nothing there":          {"a wrong path", "alone", "nowhere", "no such file"},
+		"a directory of no Rego": {"a wrong path", "alone", "empty", "no directory with Rego in it"},
+		"a file":                 {"a wrong path", "alone", "elsewhere/deep/rim.rego", "no directory with Rego in it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			library := tc.library
+			if library != "" {
+				library = filepath.Join(top, library)
+			}
+			tree, err := directory.OpenWith(filepath.Join(top, tc.dir), library)
+			if err == nil {
+				_, err = directory.Load(tree.FS, tree.Root)
+			}
+			if (err == nil) != (tc.fails == "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
+				t.Fatalf("%s: got %v, want %q", tc.reason, err, tc.fails)
+			}
+		})
+	}
+}
