@@ -65,6 +65,7 @@ var _ = Describe("Whoever is on call", func() {
 
 			dana.succeeds(ctx, "evenkeel rollout pause "+rem.Name+" --reason 'until the release is over'")
 			dana.succeeds(ctx, "evenkeel breaker close global --reason 'INC-43 is over'")
+			dana.succeeds(ctx, "evenkeel breaker history global", "ForceOpen", "Release", "dana", "INC-43 is over")
 			dana.repeats(ctx, "evenkeel rollout get "+policy.Name, "until the release is over")
 			dana.succeeds(ctx, "evenkeel rollout resume "+rem.Name+" --reason 'the release is over'")
 			dana.succeeds(ctx, "evenkeel rollout get "+policy.Name+" --watch", "Succeeded")

@@ -26,7 +26,7 @@ func NewCommand() *cobra.Command {
 		Use:   "breaker",
 		Short: "Show and reset circuit breakers, and pull the kill switch",
 		Long: `Breaker shows the circuit breakers that stop automated writes, holds one open, lets
-go of it, and lets one start afresh that opened by itself. "evenkeel breaker open
+go of it, lets one start afresh that opened by itself, and says who did so. "evenkeel breaker open
 global" is the kill switch: no new write begins anywhere; rollbacks go on.`,
 	}
 	command.TakesCommand(cmd)
@@ -34,7 +34,7 @@ global" is the kill switch: no new write begins anywhere; rollbacks go on.`,
 	cmd.AddCommand(newListCommand(flags),
 		newForceCommand(flags, "open", "Hold a breaker open: the kill switch", v1alpha1.BreakerForcedOpen),
 		newForceCommand(flags, "close", "Let go of a breaker that a person held open", v1alpha1.BreakerAutomatic),
-		newResetCommand(flags))
+		newResetCommand(flags), newHistoryCommand(flags))
 	return cmd
 }
 
