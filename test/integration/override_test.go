@@ -4,6 +4,7 @@ package integration_test
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -89,7 +90,7 @@ var _ = Describe("An override of a policy", func() {
 		GinkgoHelper()
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
 			append(changes, fixture.Enforced(v1alpha1.AdmissionDeny))...))
-		awaitRefusal(ctx, fixture.ConfigMap(namespace, "bad"), ContainSubstring("state must be good"))
+		awaitRefusal(ctx, fixture.ConfigMap(namespace, "bad"), ContainSubstring("state must "))
 	}
 
 	It("softens it at once, tells so everywhere, changes nothing of the policy, and is cleared",
@@ -169,6 +170,28 @@ var _ = Describe("An override of a policy", func() {
 			denying(ctx)
 			awaitAsDeclared(ctx, namespace)
 		})
+
+	It("of a policy of a template outlives a change of the template, whose rule counts", func(ctx context.Context) {
+		template := fixture.Template(namespace, fixture.RefuseState, fixture.RefusedSchema)
+		suite.CreateTemplate(ctx, template)
+		denying(ctx, fixture.FromTemplate(namespace, `{"refused": "bad"}`))
+		_, errs, code := soften(ctx, namespace, "1h")
+		Expect(code).To(BeZero(), "%s", errs)
+		before := suite.Policy(ctx, namespace).Status.Revision
+
+		Expect(suite.Get(ctx, template)).To(Succeed())
+		template.Spec.Rego.Main = strings.ReplaceAll(fixture.RefuseState, "must not be", "must never be")
+		Expect(suite.API.Update(ctx, template)).To(Succeed())
+		api, warned := warningClient()
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(tryBad(ctx, api, namespace)).To(Succeed())
+			g.Expect(warned()).To(ContainElement(And(ContainSubstring("must never be bad"),
+				ContainSubstring("policy overridden from Deny to Warn until "))))
+		}).Should(Succeed())
+		Eventually(ctx, func() string { return suite.Policy(ctx, namespace).Status.Revision }).ShouldNot(Equal(before))
+		action, _ := overriddenAs(ctx, namespace)
+		Expect(action).To(Equal(v1alpha1.AdmissionWarn))
+	})
 
 	It("of a policy that a source keeps from Git outlives every sync, and ends by itself", func(ctx context.Context) {
 		name := namespace + "-a"
