@@ -18,11 +18,10 @@ func Parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast
 	if problems := textLimit(sources); problems != nil {
 		return nil, &Error{Problems: problems}
 	}
-	var text, terms weight
-	var cost compileCost
+	var within bounds
 	for _, source := range sources {
-		if text += nestedText(source.Source); text > maxNesting {
-			return nil, &Error{Problems: text.problem(source.Name)}
+		if tooMuch := within.text(source); tooMuch != nil {
+			return nil, &Error{Problems: tooMuch}
 		}
 		module, err := ast.ParseModuleWithOpts(source.Name, source.Source, options)
 		switch {
@@ -33,10 +32,7 @@ func Parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast
 				Problem{File: source.Name, Message: "the module is empty: it must begin with a package"})
 		default:
 			modules = append(modules, module)
-			if terms += nestedTerms(module); terms > maxNesting {
-				return nil, &Error{Problems: terms.problem(source.Name)}
-			}
-			if tooMuch := cost.add(module); tooMuch != nil {
+			if tooMuch := within.parsed(module); tooMuch != nil {
 				return nil, &Error{Problems: tooMuch}
 			}
 			problems = append(problems, forbiddenCalls(module)...)
@@ -46,6 +42,36 @@ func Parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast
 		return nil, &Error{Problems: problems}
 	}
 	return modules, nil
+}
+
+// bounds add up what all modules of a policy together may be.
+type bounds struct {
+	written, nested weight
+	cost            compileCost
+	deep            depths
+}
+
+// text says what is too much of a module before it is parsed.
+func (b *bounds) text(source v1alpha1.RegoLibrary) []Problem {
+	if b.written += nestedText(source.Source); b.written > maxNesting {
+		return b.written.problem(source.Name)
+	}
+	if deepText(source.Source) {
+		return tooDeep(source.Name)
+	}
+	return nil
+}
+
+// parsed says what is too much of a module once it is parsed.
+func (b *bounds) parsed(module *ast.Module) []Problem {
+	file := module.Package.Location.File
+	if tooMuch := b.deep.add(module); tooMuch != nil {
+		return tooMuch
+	}
+	if b.nested += nestedTerms(module); b.nested > maxNesting {
+		return b.nested.problem(file)
+	}
+	return b.cost.add(module)
 }
 
 // Version is the syntax that modules of a version are read by.
