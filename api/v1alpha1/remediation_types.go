@@ -319,6 +319,12 @@ type RemediationStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=63
 	FailedIn []string `json:"failedIn,omitempty"`
+	// evidence is what was seen of the first targets whose verification failed, before their
+	// writes were undone. It is told to people, and nothing is decided by it: it isn't under the seal.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	Evidence []FailureEvidence `json:"evidence,omitempty"`
 	// phaseStartedAt is when the phase began.
 	// +optional
 	PhaseStartedAt *metav1.MicroTime `json:"phaseStartedAt,omitempty"`
@@ -336,8 +342,8 @@ type RemediationStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Sequence int64 `json:"sequence,omitempty"`
-	// seal proves that the manager has written this status, but for its conditions and
-	// observedGeneration: a message authentication code, with the name of its key before the dot.
+	// seal proves that the manager has written this status, but for its conditions,
+	// observedGeneration and evidence: a message authentication code, with the name of its key before the dot.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Seal string `json:"seal,omitempty"`

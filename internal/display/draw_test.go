@@ -119,6 +119,10 @@ func rolledBack() display.Rollout {
 	records(r, append([]v1alpha1.TargetRecord{
 		{State: v1alpha1.TargetReverted, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse"}},
 		many(9, v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonNotAttempted})...)...)
+	r.Remediation.Status.Evidence = []v1alpha1.FailureEvidence{{Object: r.Slices[0].Targets[0].Object,
+		CollectedAt: *ago(time.Hour), Unread: "Warning events: forbidden", Findings: []string{
+			"0 of 1 Pod of its newest template ready",
+			"Pod web-000-5d8-x1, container app: waiting: CrashLoopBackOff; 5 restarts"}}}
 	r.Breakers[1].Status = v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed",
 		Message: "The canary failed."}
 	r.Breakers[0].Spec.Mode = v1alpha1.BreakerForcedOpen

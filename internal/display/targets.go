@@ -33,6 +33,22 @@ func (r Rollout) targets(d *drawing) {
 	d.list("In flight", busy, append(flying, verified...))
 	d.list("Trouble", bad, troubled)
 	d.list("Skipped", faint, skipped)
+	r.evidence(d)
+}
+
+// evidence says why targets failed, as it was seen before their writes were undone.
+func (r Rollout) evidence(d *drawing) {
+	kept := r.Remediation.Status.Evidence
+	if len(kept) == 0 {
+		return
+	}
+	d.section("Evidence, as seen before anything was undone")
+	for i := range kept {
+		d.add(plain, "  %s, %s ago", Name(kept[i].Object), r.ago(kept[i].CollectedAt.Time))
+		for _, line := range kept[i].Lines() {
+			d.add(bad, "    %s", line)
+		}
+	}
 }
 
 func (d *drawing) list(title string, t tone, lines []string) {

@@ -22,9 +22,13 @@ const (
 	maxStatus      = 1000
 	maxDescription = 4096
 	// maxProposals is how many of the targets' fixes are shown, each up to
-	// maxProposal bytes; the slices hold all of them.
+	// maxProposal bytes; the slices hold all of them. Why a target failed takes their place.
 	maxProposals = 1
 	maxProposal  = 800
+	// maxSeen is how many lines are told of what was seen of targets that failed, each up to maxSeenLine bytes;
+	// the plan's status holds all of them.
+	maxSeen     = 4
+	maxSeenLine = 160
 )
 
 // Evidence is what a plan's targets tell a person.
@@ -46,12 +50,14 @@ type TargetEvidence struct {
 	Message string
 	// Proposal is the fix of a target that is left to its owner, as a diff.
 	Proposal string
+	// Seen is what was seen of a target that failed, before its write was undone.
+	Seen []string
 }
 
-// EvidenceOf reads a plan's slices, given in order. It names targets that
+// EvidenceOf reads a plan's slices, given in order, and what its status keeps of failures. It names targets that
 // couldn't be set back, that failed, that were set back, and that are left to
 // their owners, in this order.
-func EvidenceOf(parts []v1alpha1.RemediationSlice) Evidence {
+func EvidenceOf(status v1alpha1.RemediationStatus, parts []v1alpha1.RemediationSlice) Evidence {
 	var e Evidence
 	var all []TargetEvidence
 	for _, part := range parts {
@@ -66,7 +72,8 @@ func EvidenceOf(parts []v1alpha1.RemediationSlice) Evidence {
 				e.Fights++
 			}
 			all = append(all, TargetEvidence{Object: part.Targets[i].Object, State: rec.State,
-				Reason: rec.Reason, Message: rec.Message, Proposal: rec.Proposal})
+				Reason: rec.Reason, Message: rec.Message, Proposal: rec.Proposal,
+				Seen: status.EvidenceOf(part.Targets[i].Object.UID).Lines()})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b TargetEvidence) int { return cmp.Compare(rank(a.record()), rank(b.record())) })
@@ -114,7 +121,7 @@ func (e Evidence) String() string {
 		return ""
 	}
 	var lines []string
-	proposals := 0
+	proposals, seen := 0, 0
 	for _, t := range e.Targets {
 		line := fmt.Sprintf("- %s %s: %s", t.Object.Kind, nameOf(t.Object), t.State)
 		if t.Reason != "" {
@@ -124,7 +131,11 @@ func (e Evidence) String() string {
 			line += ": " + prose.Shorten(t.Message, maxMessage)
 		}
 		lines = append(lines, line)
-		if t.Proposal != "" && proposals < maxProposals {
+		for _, line := range t.Seen[:min(len(t.Seen), maxSeen-seen)] {
+			lines = append(lines, "  "+prose.Shorten(line, maxSeenLine))
+			seen++
+		}
+		if t.Proposal != "" && seen == 0 && proposals < maxProposals {
 			lines = append(lines, prose.Shorten(t.Proposal, maxProposal))
 			proposals++
 		}

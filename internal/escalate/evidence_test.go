@@ -16,7 +16,8 @@ import (
 func slice(records ...v1alpha1.TargetRecord) v1alpha1.RemediationSlice {
 	var s v1alpha1.RemediationSlice
 	for i, rec := range records {
-		object := v1alpha1.ObjectReference{Kind: "Deployment", Namespace: "shop", Name: "web-" + string(rune('a'+i))}
+		object := v1alpha1.ObjectReference{Kind: "Deployment", Namespace: "shop", Name: "web-" + string(rune('a'+i)),
+			UID: string(rune('a' + i))}
 		s.Targets = append(s.Targets, v1alpha1.Target{Object: object})
 		s.Records = append(s.Records, rec)
 	}
@@ -31,8 +32,9 @@ func TestEvidence(t *testing.T) {
 	managed := record(v1alpha1.TargetSkipped, v1alpha1.ReasonManaged, "Helm manages it")
 	managed.Proposal = "-a\n+b"
 	for name, tc := range map[string]struct {
-		parts []v1alpha1.RemediationSlice
-		want  string
+		status v1alpha1.RemediationStatus
+		parts  []v1alpha1.RemediationSlice
+		want   string
 	}{
 		"a plan in which all went well has none": {
 			parts: []v1alpha1.RemediationSlice{
@@ -48,6 +50,19 @@ func TestEvidence(t *testing.T) {
 			want: "- Deployment shop/web-a: RevertConflict\n" +
 				"- Deployment shop/web-b: Failed (AdmissionDenied): denied by x\n" +
 				"- Deployment shop/web-a: Reverted (Unhealthy): 0 of 1 ready",
+		},
+		"what was seen of a target before its write was undone stands below it": {
+			status: v1alpha1.RemediationStatus{Evidence: []v1alpha1.FailureEvidence{{
+				Object:   v1alpha1.ObjectReference{UID: "a"},
+				Findings: []string{"Pod web-a-1, container app: waiting: ImagePullBackOff"},
+				Unread:   "Warning events: forbidden"}}},
+			parts: []v1alpha1.RemediationSlice{
+				slice(record(v1alpha1.TargetReverted, v1alpha1.ReasonDeadline, "0 of 1 ready"),
+					record(v1alpha1.TargetFailed, v1alpha1.ReasonAdmissionDenied, "denied"))},
+			want: "- Deployment shop/web-b: Failed (AdmissionDenied): denied\n" +
+				"- Deployment shop/web-a: Reverted (DeadlineExceeded): 0 of 1 ready\n" +
+				"  Pod web-a-1, container app: waiting: ImagePullBackOff\n" +
+				"  evidence couldn't be read: Warning events: forbidden",
 		},
 		"the fix of an object that is left to its owner is shown": {
 			parts: []v1alpha1.RemediationSlice{slice(managed)},
@@ -71,7 +86,7 @@ func TestEvidence(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, escalate.EvidenceOf(tc.parts).String()); diff != "" {
+			if diff := cmp.Diff(tc.want, escalate.EvidenceOf(tc.status, tc.parts).String()); diff != "" {
 				t.Errorf("evidence (-want +got):\n%s", diff)
 			}
 		})
@@ -84,9 +99,13 @@ func TestADescriptionHoldsTheEvidenceAndWhatToDoHoweverLongTheTextsAre(t *testin
 	rem.Spec.Plan.Policy.Revision = "r1"
 	bad := record(v1alpha1.TargetReverted, v1alpha1.ReasonUnhealthy, long)
 	bad.Proposal = long
+	for _, uid := range []string{"a", "b"} {
+		rem.Status.Evidence = append(rem.Status.Evidence, v1alpha1.FailureEvidence{
+			Object: v1alpha1.ObjectReference{UID: uid}, Findings: []string{long, long, long}, Unread: long})
+	}
 	state := escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()}, Remediations: []v1alpha1.Remediation{rem},
-		Evidence: map[string]escalate.Evidence{
-			"labels-1": escalate.EvidenceOf([]v1alpha1.RemediationSlice{slice(bad, bad, bad, bad, bad, bad)})}}
+		Evidence: map[string]escalate.Evidence{"labels-1": escalate.EvidenceOf(rem.Status,
+			[]v1alpha1.RemediationSlice{slice(bad, bad, bad, bad, bad, bad)})}}
 	alerts := escalate.Alerts(state, now, options())
 	if len(alerts) != 1 {
 		t.Fatalf("%d alerts, want 1", len(alerts))

@@ -151,5 +151,5 @@ func (r *evidenceReader) of(ctx context.Context, rem *v1alpha1.Remediation) (Evi
 		}
 		parts = append(parts, part)
 	}
-	return EvidenceOf(parts), nil
+	return EvidenceOf(rem.Status, parts), nil
 }

@@ -94,9 +94,21 @@ func (e *Explanation) drawPlans(d *drawing) {
 			}
 			d.add("    %s: %s → %s", c.What, orNothing(c.Before), orNothing(c.After))
 		}
+		d.seen(t.Evidence)
 		for _, line := range strings.Split(strings.TrimRight(t.Proposal, "\n"), "\n") {
 			d.maybe("    ", line)
 		}
+	}
+}
+
+// seen tells why an object failed its verification.
+func (d *drawing) seen(evidence []string) {
+	if len(evidence) == 0 {
+		return
+	}
+	d.add("    seen before anything was undone:")
+	for _, line := range evidence {
+		d.add("      %s", d.style.Bad(line))
 	}
 }
 

@@ -94,6 +94,8 @@ type Touch struct {
 	// UndoneAt is when it was undone.
 	UndoneAt *time.Time `json:"undoneAt,omitempty"`
 	Changes  []Change   `json:"changes,omitempty"`
+	// Evidence is what was seen of the object when its verification failed, before the write was undone.
+	Evidence []string `json:"evidence,omitempty"`
 	// Owner is who answers for the policy, and Runbook what explains it.
 	Owner   string `json:"owner,omitempty"`
 	Runbook string `json:"runbook,omitempty"`

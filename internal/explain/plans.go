@@ -73,6 +73,9 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 			t.add(*rec.Write)
 			t.At, t.UndoneAt = at(rec.Write.AppliedAt), at(rec.Write.RevertedAt)
 		}
+		for _, line := range rem.Status.EvidenceOf(target.Object.UID).Lines() {
+			t.Evidence = append(t.Evidence, policy.OneLine(line))
+		}
 		e.Plans = append(e.Plans, t)
 	}
 }

@@ -161,6 +161,7 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 	if err := executor.act(ctx, p, intent); err != nil {
 		return 0, err
 	}
+	c.keepEvidence(ctx, p, intent)
 	c.report(rem, o, intent, before, b)
 	c.record(rem, intent, b)
 	return c.propose(ctx, p, intent)

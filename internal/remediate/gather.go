@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/evidence"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -151,4 +152,19 @@ func (c *Controller) observeBudgets(ctx context.Context, p *execute.Pass, o *rol
 		return c.budgets.Reserve(ctx, p.Remediation, p.Records, o, m.Ready, n)
 	}
 	return nil
+}
+
+// keepEvidence keeps what is to be seen of the targets that have failed in this step. It is stored by the very
+// write of the status that begins the rollback: who dies before it verifies, and looks, once more, and nothing
+// is undone before it.
+func (c *Controller) keepEvidence(ctx context.Context, p *execute.Pass, intent rollout.Intent) {
+	if len(intent.Failed) == 0 {
+		return
+	}
+	var subjects []evidence.Subject
+	for _, i := range intent.Failed {
+		subjects = append(subjects, evidence.SubjectOf(p.Records.Target(i).Object, p.Records.Record(i).Write))
+	}
+	s := &p.Remediation.Status
+	s.Evidence = evidence.Merge(s.Evidence, evidence.Collect(ctx, c.reader, subjects, c.clock.Now()))
 }

@@ -57,14 +57,15 @@ type sealedRecords struct {
 
 // partsOf are the sealed parts of an object; false for a kind that isn't sealed.
 // What people may change isn't under a seal, nor is what only tells: conditions and the
-// generation that they speak of, so that a plan that isn't proven can say so, and a slice's counts.
+// generation that they speak of, so that a plan that isn't proven can say so, the evidence of a
+// failure, which an older schema drops, and a slice's counts.
 func partsOf(obj client.Object) (sealed, bool) {
 	s := sealed{name: obj.GetName(), uid: string(obj.GetUID()), planSeal: obj.GetAnnotations()[v1alpha1.AnnotationSeal]}
 	switch o := obj.(type) {
 	case *v1alpha1.Remediation:
 		plan, status := o.Spec.DeepCopy(), o.Status.DeepCopy()
 		plan.DesiredState, plan.RetryToken, plan.WindowOverride, plan.Reason, plan.Requests = "", "", "", "", nil
-		status.Seal, status.Conditions, status.ObservedGeneration = "", nil, 0
+		status.Seal, status.Conditions, status.ObservedGeneration, status.Evidence = "", nil, 0, nil
 		s.kind, s.plan, s.statusSeal = "Remediation", plan, o.Status.Seal
 		if !reflect.DeepEqual(*status, v1alpha1.RemediationStatus{}) {
 			s.status = status

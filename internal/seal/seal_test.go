@@ -139,6 +139,7 @@ func TestWhatAPlanTellsIsNotSealed(t *testing.T) {
 	tell := func(generation int64) {
 		t.Helper()
 		p.Status.ObservedGeneration = generation
+		p.Status.Evidence = append(p.Status.Evidence, v1alpha1.FailureEvidence{Unread: "forbidden"})
 		p.Status.Conditions = []metav1.Condition{
 			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: max(generation, 0)}}
 		if err := w.api.Status().Update(ctx, p); err != nil {
@@ -154,6 +155,8 @@ func TestWhatAPlanTellsIsNotSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell(7)
+	p.Status.Evidence = nil // as an older schema stores it
+	tell(8)
 }
 
 func TestForgeriesAreFound(t *testing.T) {

@@ -75,6 +75,8 @@ var _ = Describe("The install self-signed", Ordered, func() {
 			"update secrets --namespace=evenkeel-system":                                   true,
 			"update leases.coordination.k8s.io --namespace=kube-system":                    false,
 			"create events.events.k8s.io --namespace=default":                              true,
+			"list events.events.k8s.io --all-namespaces":                                   true,
+			"watch events.events.k8s.io --all-namespaces":                                  false,
 			"update validatingwebhookconfigurations.admissionregistration.k8s.io/evenkeel": true,
 			"update validatingwebhookconfigurations.admissionregistration.k8s.io/other":    false,
 			"delete validatingwebhookconfigurations.admissionregistration.k8s.io/other":    false,

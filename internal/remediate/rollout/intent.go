@@ -71,6 +71,8 @@ type Intent struct {
 	Revert []int
 	// Marks are changes of records that need no I/O on the target.
 	Marks []Mark
+	// Failed are targets whose verification has failed just now, those that speak against the fix first.
+	Failed []int
 	// Outcomes are what the circuit breakers are to count.
 	Outcomes []Outcome
 	// FailedIn are the namespaces of the targets that failed the wave, or couldn't be a

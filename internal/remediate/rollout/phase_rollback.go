@@ -25,6 +25,19 @@ type failure struct {
 	unanswered bool
 }
 
+// targets are those that failed, those that speak against the fix first.
+func (f failure) targets() []int {
+	var against, others []int
+	for _, m := range f.marks {
+		if circuit.SpeaksOfFix(m.Reason) {
+			against = append(against, m.Target)
+		} else {
+			others = append(others, m.Target)
+		}
+	}
+	return append(against, others...)
+}
+
 func (o Observation) verificationFailed(failed []Mark) failure {
 	first := failed[0]
 	for i := range failed {
@@ -69,8 +82,8 @@ func (o Observation) fail(f failure) Intent {
 		kind = OutcomeCanaryFailed
 	}
 	intent := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: f.reason, Marks: f.marks,
-		FailedIn: f.failedIn,
-		Message:  message + "; " + o.undoing()}
+		FailedIn: f.failedIn, Failed: f.targets(),
+		Message: message + "; " + o.undoing()}
 	if o.Spec.Plan.Strategy.OnFailure == v1alpha1.FailureHold {
 		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying,
 			o.poll(holdPoll, heldLooks)

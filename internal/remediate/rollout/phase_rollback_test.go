@@ -3,6 +3,7 @@
 package rollout
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -196,5 +197,21 @@ func TestPaceUndo(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is seen of those that failed is kept by the step that begins the rollback: it undoes nothing yet.
+func TestAFailedWaveNamesThoseThatFailed(t *testing.T) {
+	sick := seen(CheckFailed, v1alpha1.ReasonUnhealthy, "its health got worse")
+	for _, phase := range []v1alpha1.RemediationPhase{v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking} {
+		for _, onFailure := range []v1alpha1.FailureAction{v1alpha1.FailureHold, ""} {
+			o := situation(phase, 1, target(1, written, unread, applied(100*time.Hour)), target(1, written, clean),
+				target(1, written, sick))
+			o.Spec.Plan.Strategy.OnFailure = onFailure
+			intent, err := Step(o)
+			if err != nil || !slices.Equal(intent.Failed, []int{2, 0}) || len(intent.Revert) > 0 {
+				t.Errorf("%s, %s: %+v, %v", phase, onFailure, intent, err)
+			}
+		}
 	}
 }
