@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/internal/policy/suite/gator"
 )
 
 // testOptions are the flags of test.
@@ -37,8 +38,12 @@ Each failure is printed with its file and what was expected, then the share of t
 lines that the unit tests reach, by file; the last line counts. It ends with code 1
 when something failed, and with code 2 when it was called wrongly.
 
+The Suite files of Gatekeeper's gator at and below DIR are run as they are: what the
+ConstraintTemplate and the constraint of each test find, migrated as by "evenkeel migrate
+gatekeeper", is held against its assertions.
+
 --run chooses by a regular expression: of the unit tests those in whose name,
-data.PACKAGE.NAME, it is found, and of the examples POLICY/NAME. --watch runs them again
+data.PACKAGE.NAME, it is found, of the examples POLICY/NAME, and of suites TEST/CASE. --watch runs them again
 whenever a file changes, until it is interrupted.`,
 		Example: `  evenkeel test policies/security/host_namespaces
   evenkeel test policies --run host-namespaces/
@@ -82,18 +87,22 @@ func (o *testOptions) runTests(ctx context.Context, out io.Writer, dir string) e
 	if err != nil {
 		return err
 	}
-	report, err := suite.Run(ctx, tree.FS, tree.Root, suite.Options{MinCoverage: o.coverage, Run: o.chosen})
+	report, err := o.report(ctx, tree, dir)
 	if err != nil {
-		return command.Exit(command.ExitFailed, tree.Located(err))
+		return err
 	}
 	for _, failure := range report.Failures {
 		failure.File = tree.Path(failure.File)
 		fmt.Fprintln(out, failure)
 	}
-	if o.chosen == nil {
+	if o.chosen == nil && len(report.Files) > 0 {
 		printCoverage(out, tree, report)
 	}
-	fmt.Fprintf(out, "%d passed, %d failed\n", report.Passed, len(report.Failures))
+	skipped := ""
+	if report.Skipped > 0 {
+		skipped = fmt.Sprintf(", %d skipped", report.Skipped)
+	}
+	fmt.Fprintf(out, "%d passed, %d failed%s\n", report.Passed, len(report.Failures), skipped)
 	switch {
 	case !report.OK():
 		return command.Exit(command.ExitFailed, errors.New("not everything holds: see above"))
@@ -101,6 +110,26 @@ func (o *testOptions) runTests(ctx context.Context, out io.Writer, dir string) e
 		return command.Exit(command.ExitFailed, fmt.Errorf("--run %s chooses no unit test and no example", o.run))
 	}
 	return nil
+}
+
+// report runs the policies' tests, and the suites of gator. A directory of suites needs no policy.
+func (o *testOptions) report(ctx context.Context, tree directory.Tree, dir string) (*suite.Report, error) {
+	options := suite.Options{MinCoverage: o.coverage, Run: o.chosen}
+	gators := &suite.Report{}
+	suites, err := gator.Run(ctx, tree.FS, tree.Root, options, gators)
+	if err != nil {
+		return nil, command.Exit(command.ExitFailed, err)
+	}
+	if rego, err := directory.HoldsRego(dir); err == nil && !rego && suites > 0 {
+		return gators, nil
+	}
+	report, err := suite.Run(ctx, tree.FS, tree.Root, options)
+	if err != nil {
+		return nil, command.Exit(command.ExitFailed, tree.Located(err))
+	}
+	report.Passed, report.Skipped = report.Passed+gators.Passed, gators.Skipped
+	report.Failures = append(report.Failures, gators.Failures...)
+	return report, nil
 }
 
 // printCoverage prints the share of the lines that unit tests reach, by file.

@@ -32,6 +32,31 @@ func TestTestRunsWhatIsChosen(t *testing.T) {
 	}
 }
 
+// TestTestRunsSuitesOfGator: a directory of them needs no policy, and where there are policies too all counts.
+func TestTestRunsSuitesOfGator(t *testing.T) {
+	dir := filepath.Join(copied(t), "security/host_namespaces")
+	write := func(dir string) {
+		t.Helper()
+		suite := "apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\ntests:\n" +
+			"- {name: t, cases: [{name: c, object: o.yaml}, {name: d, skip: true}]}\n"
+		if err := os.WriteFile(filepath.Join(dir, "suite.yaml"), []byte(suite), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone := t.TempDir()
+	write(alone)
+	write(dir)
+	for name, tc := range map[string]struct{ dir, want string }{
+		"alone":           {alone, "0 passed, 1 failed, 1 skipped"},
+		"beside policies": {dir, " passed, 1 failed, 1 skipped"},
+	} {
+		out, message, code := commandline.Invoke(t, newTestCommand(), tc.dir, "--min-coverage", "0")
+		if code != command.ExitFailed || !strings.Contains(out, "suite.yaml: t/c") || !strings.Contains(out, tc.want) {
+			t.Errorf("%s: code %d, %s\n%s", name, code, message, out)
+		}
+	}
+}
+
 // TestTestWatches: a change runs the tests again, and what it broke is told.
 func TestTestWatches(t *testing.T) {
 	top := copied(t)

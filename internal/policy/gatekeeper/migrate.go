@@ -49,6 +49,9 @@ type Item struct {
 	Template *v1alpha1.RegoTemplate
 	// Notes say what is to be done or known.
 	Notes []string
+	// Err is what is wrong with a constraint itself, a *template.ParametersError when its
+	// parameters don't fit the template's schema; nil for one that only can't be expressed.
+	Err error
 }
 
 // Migrate says of each object of Gatekeeper's among the documents what becomes of it,
@@ -117,8 +120,10 @@ func (m *migration) migrate(d *manifest.Document) (Item, bool) {
 	case group == "templates.gatekeeper.sh":
 		m.template(d.Object, &item)
 	case group == "constraints.gatekeeper.sh":
-		item.Policy, item.Notes = m.constraint(d.Object, kind, name)
-		item.State = Migrated
+		item.Policy, item.Notes, item.Err = m.constraint(d.Object, kind, name)
+		if item.State = Migrated; item.Err != nil {
+			item.Notes = []string{item.Err.Error()}
+		}
 		if item.Policy == nil {
 			item.State = NeedsWork
 		}
@@ -164,15 +169,16 @@ func (m *migration) template(object map[string]any, item *Item) {
 }
 
 // constraint gives the policy with what to know of it, or what stands in its way.
-func (m *migration) constraint(object map[string]any, kind, name string) (*v1alpha1.ClusterRegoPolicy, []string) {
+func (m *migration) constraint(object map[string]any, kind, name string) (*v1alpha1.ClusterRegoPolicy, []string,
+	error) {
 	r := m.rules[kind]
 	if r == nil {
 		return nil, []string{
-			fmt.Sprintf("there is no ConstraintTemplate for kind %s among the files: give its file too", kind)}
+			fmt.Sprintf("there is no ConstraintTemplate for kind %s among the files: give its file too", kind)}, nil
 	}
 	c, err := readConstraint(object)
 	if err != nil {
-		return nil, []string{err.Error()}
+		return nil, nil, err
 	}
 	refused := c.refusals()
 	policyName, err := m.name(kind, name)
@@ -183,17 +189,17 @@ func (m *migration) constraint(object map[string]any, kind, name string) (*v1alp
 		refused = append(refused, fmt.Sprintf("ConstraintTemplate %s: %s", r.of.Metadata.Name, why))
 	}
 	if len(refused) > 0 {
-		return nil, refused
+		return nil, refused, nil
 	}
 	p, notes, err := c.policy(policyName, r, m.opts)
 	if err == nil {
 		err = holds(p, r)
 	}
 	if err != nil {
-		return nil, []string{err.Error()}
+		return nil, nil, err
 	}
 	m.names[policyName] = true
-	return p, notes
+	return p, notes, nil
 }
 
 // name is the constraint's own, with its kind before it where another kind has the same.

@@ -38,6 +38,8 @@ func indent(text string) string {
 type Report struct {
 	// Passed counts the tests and examples that held.
 	Passed int
+	// Skipped counts those that say that they are to be skipped.
+	Skipped int
 	// Failures are the others, in the order of their files. Lines that no test
 	// reaches are one failure a file.
 	Failures []Failure
@@ -51,7 +53,8 @@ type Report struct {
 // OK says that everything held.
 func (r *Report) OK() bool { return len(r.Failures) == 0 }
 
-func (r *Report) record(failures []Failure) {
+// Record keeps the outcome of one test: what of it failed.
+func (r *Report) Record(failures []Failure) {
 	if len(failures) == 0 {
 		r.Passed++
 		return

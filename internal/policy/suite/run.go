@@ -32,7 +32,8 @@ type Options struct {
 	Run *regexp.Regexp
 }
 
-func (o Options) runs(name string) bool { return o.Run == nil || o.Run.MatchString(name) }
+// Runs says whether a unit test, an example or a case of this name is chosen.
+func (o Options) Runs(name string) bool { return o.Run == nil || o.Run.MatchString(name) }
 
 // Run tests every policy at and below root: its unit tests, and its examples. The
 // libraries at root are tested too. It fails with a *source.Error when the
@@ -64,13 +65,13 @@ func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, others *n
 	file := path.Join(p.Dir, ExamplesFile)
 	examples, err := readExamples(fsys, p.Dir)
 	if err != nil {
-		report.record([]Failure{
+		report.Record([]Failure{
 			{File: file, Subject: "examples", Expected: "examples that can be run", Got: err.Error()}})
 		return
 	}
 	for i := range examples {
-		if opts.runs(p.Definition.Name + "/" + examples[i].Name) {
-			report.record(prove(ctx, file, p.Definition, opts.Engine, others, &examples[i]))
+		if opts.Runs(p.Definition.Name + "/" + examples[i].Name) {
+			report.Record(prove(ctx, file, p.Definition, opts.Engine, others, &examples[i]))
 		}
 	}
 }
@@ -92,7 +93,7 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 	var refused *rego.CompileError
 	if errors.As(err, &refused) {
 		for _, problem := range refused.Problems {
-			report.record([]Failure{
+			report.Record([]Failure{
 				{File: problem.File, Line: problem.Row, Subject: "compile the tests", Expected: "Rego that compiles",
 					Got: problem.Text()}})
 		}
@@ -103,7 +104,7 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 	}
 	for _, result := range results {
 		if below(root, result.File) {
-			report.record(outcome(result))
+			report.Record(outcome(result))
 		}
 	}
 	recordCoverage(root, covered, opts, report)
@@ -118,7 +119,7 @@ func testedModules(fsys fs.FS, root string, policies []directory.Located, report
 	}
 	for _, p := range policies {
 		if modules[testFile(p.Dir)] == "" {
-			report.record([]Failure{
+			report.Record([]Failure{
 				{File: testFile(p.Dir), Subject: "unit tests", Expected: "Rego unit tests",
 					Got: "no such file, or an empty one"}})
 		}
@@ -196,7 +197,7 @@ func recordUncovered(root string, coverage float64, opts Options, uncovered []un
 		}
 	}
 	for file, lines := range rows {
-		report.record([]Failure{{
+		report.Record([]Failure{{
 			File:    file,
 			Subject: "coverage",
 			Expected: fmt.Sprintf("%.0f %% of the lines reached by unit tests (here %.1f %%)", opts.MinCoverage,

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gator
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	reports "evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/internal/policy/template"
+)
+
+// Run runs the suites at and below root, and records the outcome of each case, whose name is
+// TEST/CASE. It gives the number of suites, and fails when one can't be read.
+func Run(ctx context.Context, fsys fs.FS, root string, opts reports.Options, report *reports.Report) (int, error) {
+	found, err := suites(fsys, root)
+	if err != nil {
+		return 0, err
+	}
+	r := &runner{fsys: fsys, options: opts, report: report}
+	for _, s := range found {
+		for i := range s.Tests {
+			t := &s.Tests[i]
+			t.Skip = t.Skip || s.Skip
+			r.test(ctx, s, t)
+		}
+	}
+	return len(found), nil
+}
+
+type runner struct {
+	fsys    fs.FS
+	options reports.Options
+	report  *reports.Report
+}
+
+// test runs the cases of a test, or has its constraint refused.
+func (r *runner) test(ctx context.Context, s *suite, t *test) {
+	if t.Invalid {
+		if r.runs(t.Name, t.Skip) {
+			r.report.Record(r.invalid(s, t))
+		}
+		return
+	}
+	var by *judge
+	var err error
+	for i := range t.Cases {
+		c := &t.Cases[i]
+		failure := reports.Failure{File: s.file, Subject: t.Name + "/" + c.Name,
+			Expected: "a constraint that can be tested"}
+		if !r.runs(failure.Subject, t.Skip || c.Skip) {
+			continue
+		}
+		if by == nil && err == nil {
+			by, err = newJudge(r.fsys, s.file, t, r.options.Engine)
+		}
+		if err != nil {
+			failure.Got = err.Error()
+			r.report.Record([]reports.Failure{failure})
+			continue
+		}
+		r.report.Record(r.prove(ctx, s, c, by, failure))
+	}
+}
+
+// runs says whether a test or a case is to be run, and counts those that are to be skipped.
+func (r *runner) runs(name string, skip bool) bool {
+	if skip {
+		r.report.Skipped++
+	}
+	return !skip && r.options.Runs(name)
+}
+
+// invalid says what is wrong with a test of a constraint that must not fit its template.
+func (r *runner) invalid(s *suite, t *test) []reports.Failure {
+	_, err := newJudge(r.fsys, s.file, t, r.options.Engine)
+	var unfit *template.ParametersError
+	if errors.As(err, &unfit) {
+		return nil
+	}
+	got := "it fits"
+	if err != nil {
+		got = err.Error()
+	}
+	return []reports.Failure{{File: s.file, Subject: t.Name, Got: got,
+		Expected: "a constraint that doesn't fit the template's schema"}}
+}
+
+// prove holds what is found of a case's object against its assertions.
+func (r *runner) prove(ctx context.Context, s *suite, c *testCase, by *judge,
+	failure reports.Failure) []reports.Failure {
+	failure.Expected = "a case that can be run"
+	request, err := c.request(r.fsys, s.file)
+	if err != nil {
+		failure.Got = err.Error()
+		return []reports.Failure{failure}
+	}
+	result, _ := by.snapshot.EvaluateOne(ctx, by.policy, request)
+	if result.Decision.Err != nil {
+		failure.Expected, failure.Got = "a verdict", result.Decision.Err.Error()
+		return []reports.Failure{failure}
+	}
+	expected, err := hold(c.Assertions, result.Decision.Violations)
+	switch {
+	case err != nil:
+		failure.Got = err.Error()
+	case expected != "":
+		failure.Expected, failure.Got = expected, told(result.Decision.Violations)
+	default:
+		return nil
+	}
+	return []reports.Failure{failure}
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gator_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/internal/policy/suite/gator"
+)
+
+// files are a template whose rule wants labels, a constraint of it, and objects.
+func files() fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"template.yaml": `apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: mustlabel}
+spec:
+  crd:
+    spec:
+      names: {kind: MustLabel}
+      validation:
+        openAPIV3Schema:
+          type: object
+          properties: {labels: {type: array, items: {type: string}}}
+  targets:
+    - target: admission.k8s.gatekeeper.sh
+      rego: |
+        package mustlabel
+        violation[{"msg": msg}] {
+          label := input.parameters.labels[_]
+          not input.review.object.metadata.labels[label]
+          msg := sprintf("label %v is missing", [label])
+        }
+        violation[{"msg": "nobody deletes it"}] {
+          input.review.operation == "DELETE"
+          input.review.userInfo.username == "mallory"
+        }
+`,
+		"inventory.yaml": strings.ReplaceAll(constraint, "rest: x",
+			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}], "+
+				"namespaceSelector: {matchLabels: {held: \"true\"}}}\n  parameters: {labels: [team]}"),
+		"constraint.yaml": strings.ReplaceAll(constraint, "rest: x",
+			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}\n  parameters: {labels: [team, app]}"),
+		"unfit.yaml": strings.ReplaceAll(constraint, "rest: x",
+			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}\n  parameters: {labels: 3}"),
+		"every.yaml": strings.ReplaceAll(constraint, "rest: x", "parameters: {labels: [team]}"),
+		"bare.yaml":  "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}",
+		"good.yaml":  "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {team: x, app: y}}}",
+		"two.yaml":   "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod}",
+		"held.yaml":  "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {held: \"true\"}}}",
+		"delete.yaml": `apiVersion: admission.k8s.io/v1
+kind: AdmissionReview
+request:
+  operation: DELETE
+  kind: {group: "", version: v1, kind: Pod}
+  namespace: shop
+  name: a
+  userInfo: {username: mallory}
+  oldObject: {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop, labels: {team: x, app: y}}}
+`,
+		"empty.yaml": "{apiVersion: admission.k8s.io/v1, kind: AdmissionReview, request: {operation: CREATE}}",
+	} {
+		fsys["suites/labels/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return fsys
+}
+
+const constraint = `apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: MustLabel
+metadata: {name: labels}
+spec:
+  rest: x
+`
+
+const head = "apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\ntests:\n"
+
+// run runs one suite, and gives what it printed of each failure.
+func run(t *testing.T, text string, opts suite.Options) (*suite.Report, []string) {
+	t.Helper()
+	fsys := files()
+	fsys["suites/labels/suite.yaml"] = &fstest.MapFile{Data: []byte(text)}
+	report := &suite.Report{}
+	n, err := gator.Run(t.Context(), fsys, "suites", opts, report)
+	if err != nil || n != 1 {
+		t.Fatalf("%d suites, %v", n, err)
+	}
+	var failed []string
+	for _, f := range report.Failures {
+		failed = append(failed, fmt.Sprintf("%s: want %s, got %s", f.Subject, f.Expected, f.Got))
+	}
+	return report, failed
+}
+
+func TestACaseHoldsAsItDoesInGator(t *testing.T) {
+	for name, tc := range map[string]struct{ object, inventory, assertion, fails string }{
+		"violations by default":        {"bare", "", "{}", ""},
+		"yes":                          {"bare", "", "{violations: yes}", ""},
+		"a number":                     {"bare", "", "{violations: 2}", ""},
+		"no":                           {"good", "", "{violations: no}", ""},
+		"none as a number":             {"good", "", "{violations: 0}", ""},
+		"a message":                    {"bare", "", "{violations: 1, message: 'label (team|x) is'}", ""},
+		"another message":              {"bare", "", "{violations: no, message: nowhere}", ""},
+		"a request":                    {"delete", "", "{violations: 1, message: ^nobody}", ""},
+		"yes and none":                 {"good", "", "{}", "want at least one violation, got no violation"},
+		"no and some":                  {"bare", "", "{violations: no}", "want no violation, got 2: "},
+		"another number":               {"bare", "", "{violations: 3}", "want 3 violations, got 2"},
+		"a message that isn't":         {"bare", "", "{message: nowhere}", `matches "nowhere", got 2`},
+		"a message that is no pattern": {"bare", "", "{message: '('}", "missing closing )"},
+		"no assertion":                 {"bare", "", "", "it has no assertions"},
+		"no object":                    {"nowhere", "", "{}", "paths are relative to the suite's"},
+		"two objects":                  {"two", "", "{}", "two.yaml holds 2 objects"},
+		"a request of nothing":         {"empty", "", "{}", "has no object"},
+		"another namespace":            {"bare", "inventory", "{violations: no}", ""},
+		"a namespace of the inventory": {"bare", "inventory, inventory: [held.yaml]", "{violations: 1}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			by, inventory := "constraint", ""
+			if tc.inventory != "" {
+				by, inventory, _ = strings.Cut(tc.inventory, ",")
+			}
+			text := head + "- {name: t, template: template.yaml, constraint: " + by + ".yaml, " +
+				"cases: [{name: c, object: " + tc.object + ".yaml, assertions: [" + tc.assertion + "]"
+			if inventory != "" {
+				text += "," + inventory
+			}
+			report, failed := run(t, text+"}]}\n", suite.Options{Engine: rego.CompiledEngine})
+			if tc.fails == "" && (report.Passed != 1 || len(failed) > 0) ||
+				tc.fails != "" && (len(failed) != 1 || !strings.Contains(failed[0], tc.fails)) {
+				t.Errorf("%d passed, failed: %q; want %q", report.Passed, failed, tc.fails)
+			}
+		})
+	}
+}
+
+func TestATestOfAConstraint(t *testing.T) {
+	one := ", cases: [{name: c, object: bare.yaml, assertions: [{}]}]"
+	for name, tc := range map[string]struct {
+		test, chosen            string
+		passed, skipped, failed int
+		says                    string
+	}{
+		"a constraint that doesn't fit": {test: "constraint: unfit.yaml, invalid: true", passed: 1},
+		"one that fits": {test: "constraint: constraint.yaml, invalid: true", failed: 1,
+			says: "got it fits"},
+		"one that can't be expressed doesn't count as unfit": {test: "constraint: every.yaml, invalid: true",
+			failed: 1, says: "match.kinds is empty"},
+		"one that can't be expressed": {test: "constraint: every.yaml" + one, failed: 1, says: "match.kinds is empty"},
+		"no constraint": {test: "template: template.yaml" + one, failed: 1,
+			says: "constraint is missing"},
+		"a file of no constraint": {test: "constraint: bare.yaml" + one, failed: 1,
+			says: "bare.yaml holds no constraint"},
+		"an expansion": {test: "constraint: constraint.yaml, expansion: e.yaml" + one, failed: 1,
+			says: "expansion: "},
+		"a test that is skipped":   {test: "constraint: constraint.yaml, skip: true" + one, skipped: 1},
+		"a test that isn't chosen": {test: "constraint: constraint.yaml" + one, chosen: "elsewhere"},
+		"a test that is chosen":    {test: "constraint: constraint.yaml" + one, chosen: "^t/c$", passed: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := suite.Options{}
+			if tc.chosen != "" {
+				opts.Run = regexp.MustCompile(tc.chosen)
+			}
+			text := head + "- {name: t, " + tc.test
+			if !strings.Contains(tc.test, "template:") {
+				text += ", template: template.yaml"
+			}
+			report, failed := run(t, text+"}\n", opts)
+			got := []int{report.Passed, report.Skipped, len(failed)}
+			if diff := cmp.Diff([]int{tc.passed, tc.skipped, tc.failed}, got); diff != "" {
+				t.Errorf("passed, skipped, failed (-want +got):\n%s%q", diff, failed)
+			}
+			if tc.says != "" && !strings.Contains(strings.Join(failed, "\n"), tc.says) {
+				t.Errorf("got %q, want %q", failed, tc.says)
+			}
+		})
+	}
+}
+
+func TestASuiteThatCantBeReadIsAnError(t *testing.T) {
+	for name, text := range map[string]string{
+		"no number":   "[{name: t, cases: [{name: c, assertions: [{violations: some}]}]}]",
+		"a negative":  "[{name: t, cases: [{name: c, assertions: [{violations: -1}]}]}]",
+		"not a list":  "{name: t}",
+		"not a truth": "[{name: t, skip: often}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			fsys := fstest.MapFS{"a/s.yaml": {Data: []byte(strings.TrimSuffix(head, "\n") + " " + text + "\n")}}
+			if _, err := gator.Run(t.Context(), fsys, ".", suite.Options{}, &suite.Report{}); err == nil ||
+				!strings.Contains(err.Error(), "a/s.yaml") {
+				t.Errorf("got %v, want an error that names the file", err)
+			}
+		})
+	}
+}
+
+func TestOtherFilesAreNoSuites(t *testing.T) {
+	fsys := files()
+	fsys["note.yaml"] = &fstest.MapFile{Data: []byte("# test.gatekeeper.sh is gator's\na: {b")}
+	fsys[".git/suite.yaml"] = &fstest.MapFile{Data: []byte(head + "- {}\n")}
+	if n, err := gator.Run(t.Context(), fsys, ".", suite.Options{}, &suite.Report{}); n != 0 || err != nil {
+		t.Errorf("%d suites, %v", n, err)
+	}
+}

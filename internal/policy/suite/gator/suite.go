@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"evenkeel.dev/evenkeel/internal/manifest"
+)
+
+// group is the API group of suites.
+const group = "test.gatekeeper.sh"
+
+// suite is a file of tests.
+type suite struct {
+	file  string
+	Skip  bool   `json:"skip"`
+	Tests []test `json:"tests"`
+}
+
+// test is what holds of one constraint. Paths are relative to the suite's file.
+type test struct {
+	Name       string     `json:"name"`
+	Template   string     `json:"template"`
+	Constraint string     `json:"constraint"`
+	Expansion  string     `json:"expansion"`
+	Cases      []testCase `json:"cases"`
+	// Invalid says that the constraint must not fit the template's schema.
+	Invalid bool `json:"invalid"`
+	Skip    bool `json:"skip"`
+}
+
+// testCase is what holds of one object, or of one AdmissionReview.
+type testCase struct {
+	Name       string      `json:"name"`
+	Object     string      `json:"object"`
+	Inventory  []string    `json:"inventory"`
+	Assertions []assertion `json:"assertions"`
+	Skip       bool        `json:"skip"`
+}
+
+// suites are those in the YAML files at and below a directory, in order of their paths.
+func suites(fsys fs.FS, root string) ([]*suite, error) {
+	var found []*suite
+	err := fs.WalkDir(fsys, root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != root && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case !entry.Type().IsRegular() || !isYAML(file):
+			return nil
+		}
+		s, err := readSuite(fsys, file)
+		if s != nil {
+			found = append(found, s)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for suites of gator: %w", err)
+	}
+	return found, nil
+}
+
+func isYAML(file string) bool { return path.Ext(file) == ".yaml" || path.Ext(file) == ".yml" }
+
+// readSuite reads a suite; nil for a file that is something else.
+func readSuite(fsys fs.FS, file string) (*suite, error) {
+	text, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Contains(text, []byte(group)) {
+		return nil, nil //nolint:nilnil // most files are no suite
+	}
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if yaml.Unmarshal(text, &head) != nil || !strings.HasPrefix(head.APIVersion, group+"/") || head.Kind != "Suite" {
+		return nil, nil //nolint:nilnil // it only names the group
+	}
+	s := &suite{file: file}
+	if err := yaml.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return s, nil
+}
+
+// documents are the objects in a file that a suite names.
+func documents(fsys fs.FS, suiteFile, name string) ([]manifest.Document, error) {
+	file := path.Join(path.Dir(suiteFile), name)
+	text, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: paths are relative to the suite's file", err)
+	}
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	var found []manifest.Document
+	for {
+		var object map[string]any
+		switch err := decoder.Decode(&object); {
+		case errors.Is(err, io.EOF):
+			return found, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", file, err)
+		case object != nil:
+			found = append(found, manifest.Document{File: file, Object: object})
+		}
+	}
+}
