@@ -258,6 +258,10 @@ const (
 	// has it: 2027-01-07T08:00:00Z. Without it, and with a time that can't be read, the opt-out has no end.
 	// On: any object, Namespace. By: its owner.
 	AnnotationPausedUntil = "evenkeel.dev/remediation-paused-until"
+	// AnnotationLastRemediation names the plan whose fix was last written to an object, for whoever looks at the
+	// object. It is set in the write of the fix, and restored when the fix is undone. Nothing depends on it.
+	// On: any object. By: the manager, unless --remediation-annotate-objects=false.
+	AnnotationLastRemediation = "evenkeel.dev/last-remediation"
 	// AnnotationAuthor on a policy, a template or a strategy names the user who last changed its spec.
 	// Admission sets it; what a request itself says is replaced.
 	// On: ClusterRegoPolicy, RegoTemplate, RemediationStrategy. By: admission.

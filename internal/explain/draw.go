@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/display"
 )
 
@@ -19,6 +20,7 @@ func (e *Explanation) Draw(style display.Style) []string {
 	}
 	d.maybe("  the chain of owners ends there: ", e.OwnersEnd)
 	d.maybe("  managed by ", e.ManagedBy)
+	d.maybe("  "+v1alpha1.AnnotationLastRemediation+" names plan ", e.LastRemediation)
 	d.maybe("  opted out: ", e.OptOut)
 	d.maybe("  not opted out: ", style.Busy(e.IneffectiveOptOut))
 	d.maybe("  being deleted; waits for: ", e.Deleting)

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -29,6 +30,9 @@ func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapsh
 	e := &Explanation{Object: v1alpha1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(),
 		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())}}
 	e.OptOut, e.Deleting = optOut(object, namespace, now), deleting(object)
+	if mark, marked := action.MarkOf(object.Object); marked {
+		e.LastRemediation = prose.Shorten(policy.OneLine(mark), maxFix)
+	}
 	if e.OptOut == "" {
 		e.IneffectiveOptOut = ineffectiveOptOut(object, namespace, now)
 	}

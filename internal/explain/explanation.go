@@ -16,6 +16,9 @@ type Explanation struct {
 	// IneffectiveOptOut says why an opt-out that somebody has written has no effect, or none any more; empty for
 	// none.
 	IneffectiveOptOut string `json:"ineffectiveOptOut,omitempty"`
+	// LastRemediation is the plan that the object itself names as the last to have written it; whoever may write the
+	// object may have changed that. Empty for none.
+	LastRemediation string `json:"lastRemediation,omitempty"`
 	// Deleting says what keeps the object, which is being deleted; empty when it isn't.
 	Deleting string `json:"deleting,omitempty"`
 	// Owners are the controllers that make the object, the nearest first; OwnersEnd

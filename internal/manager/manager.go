@@ -63,6 +63,7 @@ func Run(ctx context.Context, o *Options) error {
 		Freezes:  freeze.File(o.freezeFile),
 		Analyzer: analyzer,
 		SLO:      o.slo.strategy(), Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
+		Annotate:  o.annotateObjects,
 		Namespace: o.namespace}); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}

@@ -59,6 +59,7 @@ type Options struct {
 	fixes            limitflags.Reach
 	careful          limitflags.Floors
 	freezeFile       string
+	annotateObjects  bool
 }
 
 // AddFlags adds the flags with their defaults.
@@ -112,10 +113,9 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.rolloutPoll, "rollout-poll-interval", 0, "the longest that a plan waits until it looks again at "+
 		"targets that aren't verified, at budgets and at windows, 100ms or longer; shorter asks more of the API "+
 		"server (default: 1s to 5s, by what it waits for)")
-	f.StringVar(&o.freezeFile, "remediation-freeze-file", "", "a YAML file of times at which no plan begins a write, "+
-		"such as holidays; it is read anew each time, and counts as a freeze while it can't be read (default: none)")
 	f.DurationVar(&o.gracePeriod, "graceful-shutdown-timeout", 15*time.Second,
 		"how long running work may take to end at a shutdown")
+	o.addWriteFlags(f)
 	o.escalation.AddFlags(f)
 	o.analysis.AddFlags(f)
 	o.slo.AddFlags(f)
@@ -123,6 +123,14 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	o.tools.AddFlags(f)
 	o.fixes.AddFlags(f)
 	o.careful.AddFlags(f)
+}
+
+// addWriteFlags adds the flags about the writes of fixes, but for those that limit them.
+func (o *Options) addWriteFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.freezeFile, "remediation-freeze-file", "", "a YAML file of times at which no plan begins a write, "+
+		"such as holidays; it is read anew each time, and counts as a freeze while it can't be read (default: none)")
+	f.BoolVar(&o.annotateObjects, "remediation-annotate-objects", true, "let each fix that is written name its plan "+
+		"in the annotation evenkeel.dev/last-remediation of the object")
 }
 
 // Validate says what is wrong with the flags, all at once.

@@ -61,6 +61,7 @@ type Controller struct {
 	landings    *execute.Landings
 	soaks       *soakClock
 	reach       limits.Reach
+	annotate    bool
 	marks       *seal.Marks
 	turns       turns
 	answers     *approval.Reader
@@ -172,7 +173,7 @@ func (c *Controller) newPass(rem *v1alpha1.Remediation, b *record.Records) *exec
 	snapshot := c.policies.Snapshot()
 	p := &execute.Pass{Remediation: rem, Records: b, InForce: snapshot, Snapshot: snapshot, Landings: c.landings,
 		Targets: &fix.Targets{Reader: c.reader, Writer: c.client, Mapper: c.permissions.Mapper, Clock: c.clock,
-			Tools: c.tools, Reach: c.reach, Owners: fix.OwnerMemo{Reader: c.reader}}}
+			Tools: c.tools, Reach: c.reach, Annotate: c.annotate, Owners: fix.OwnerMemo{Reader: c.reader}}}
 	p.Gate = &execute.LastGate{Ask: func(ctx context.Context) (rollout.Gate, error) { return c.stillOpen(ctx, rem) }}
 	p.Save = func(ctx context.Context) error { return c.executor().persist(ctx, p) }
 	p.Partners = func(ctx context.Context, uids map[string]bool) []*execute.Partner { return c.partners(ctx, p, uids) }

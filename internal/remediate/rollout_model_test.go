@@ -153,6 +153,7 @@ func steady() *rapid.Generator[behaviour] {
 		case 13:
 			b.Edited = true
 		}
+		b.Remarked = rapid.IntRange(0, 9).Draw(t, "remarked") == 0
 		return b
 	})
 }

@@ -239,6 +239,9 @@ func (r *rules) endOfTargets(b *record.Records) error {
 		if rec.State == v1alpha1.TargetReverted && obj.value != valueBefore {
 			return fmt.Errorf("%s is Reverted, and holds %q", obj.ref.String(), obj.value)
 		}
+		if err := r.endOfMark(i, obj, *rec); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ type Options struct {
 	SLO *v1alpha1.SLOStrategy
 	// Reach is what fixes may write.
 	Reach limits.Reach
+	// Annotate has each fix that is written name its plan at the object.
+	Annotate bool
 	// Floors is how careful every strategy must be at the least.
 	Floors limits.Floors
 	// Freezes is the file of the cluster's freezes; empty for none.
@@ -80,7 +82,8 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
 		events: recorder, breakers: b, records: slices, budgets: room, metrics: newMetrics(o.Metrics),
 		analyzer: o.Analyzer, tools: o.Tools, landings: execute.NewLandings(), soaks: newSoakClock(), reach: o.Reach,
-		answers: approval.NewReader(reader, o.Clock, approvers), floors: o.Floors,
+		annotate: o.Annotate,
+		answers:  approval.NewReader(reader, o.Clock, approvers), floors: o.Floors,
 		freezes:      o.Freezes,
 		marks:        &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
 		pollInterval: o.PollInterval,

@@ -176,11 +176,12 @@ func (s *simulation) written(i int, obj *simObject, raw []byte) (*unstructured.U
 	switch answer {
 	case "lost":
 	case "late":
-		obj.late = &lateWrite{at: s.clock.Now().Add(obj.LateBy), version: obj.version}
+		obj.late = &lateWrite{at: s.clock.Now().Add(obj.LateBy), version: obj.version,
+			mark: out.GetAnnotations()[v1alpha1.AnnotationLastRemediation]}
 	case "theirs":
 		obj.set(valueTheirs)
 	default:
-		obj.fix(s.clock.Now())
+		obj.fix(s.clock.Now(), out.GetAnnotations()[v1alpha1.AnnotationLastRemediation])
 	}
 	if err := s.effect(); err != nil {
 		return nil, err
@@ -209,6 +210,7 @@ func (s *simulation) undone(i int, obj *simObject, raw []byte) (*unstructured.Un
 		value = valueTheirs
 	}
 	obj.set(value)
+	obj.mark = out.GetAnnotations()[v1alpha1.AnnotationLastRemediation]
 	obj.extra, _, _ = unstructured.NestedString(out.Object, "spec", "extra")
 	if obj.Neighbour.Changes == growsUndo {
 		obj.more = valueTheirs

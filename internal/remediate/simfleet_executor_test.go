@@ -109,6 +109,7 @@ func newSimulation(f fleet) (*simulation, error) {
 	s.store.stored, s.store.reached = s.effect, s.alive
 	for i, obj := range objects {
 		s.places[obj.ref.Name] = i
+		obj.mark = markBefore(i)
 	}
 	for _, slice := range slices {
 		s.store.keep(slice)
@@ -230,7 +231,7 @@ func (s *simulation) pass(e *executor, b *record.Records) *execute.Pass {
 	p := &execute.Pass{Remediation: s.rem.DeepCopy(), Records: b, Snapshot: simPolicy{s}, Width: 1,
 		Gate: &execute.LastGate{Ask: s.askAgain},
 		Targets: &fix.Targets{Reader: api, Writer: api, Mapper: meta.NewDefaultRESTMapper(nil), Clock: s.clock,
-			Owners: fix.OwnerMemo{Reader: api}}}
+			Annotate: true, Owners: fix.OwnerMemo{Reader: api}}}
 	p.Save = func(ctx context.Context) error { return e.persist(ctx, p) }
 	return p
 }

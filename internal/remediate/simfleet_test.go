@@ -79,6 +79,8 @@ type behaviour struct {
 	Unserved []span
 	// Edited: somebody changes our field once the rollback has begun.
 	Edited bool
+	// Remarked: somebody changes the mark that our write has left.
+	Remarked bool
 	// Neighbour is somebody else's admission webhook.
 	Neighbour neighbour
 }
@@ -89,6 +91,7 @@ type simObject struct {
 	ref v1alpha1.ObjectReference
 	behaviour
 	value     string
+	mark      string // the plan that has written it last, as the object says
 	extra     string // what a neighbour added at our write
 	more      string // what it added when that was undone
 	version   int
@@ -120,6 +123,7 @@ func (o *simObject) set(value string) {
 type lateWrite struct {
 	at      time.Time
 	version int
+	mark    string
 }
 
 // arrive lets a write that was under way reach the object.
@@ -128,14 +132,17 @@ func (o *simObject) arrive(now time.Time) {
 		return
 	}
 	if o.late.version == o.version && o.exists(now) {
-		o.fix(o.late.at)
+		o.fix(o.late.at, o.late.mark)
 	}
 	o.late = nil
 }
 
 // fix is our forward patch reaching the object.
-func (o *simObject) fix(now time.Time) {
+func (o *simObject) fix(now time.Time, mark string) {
 	o.set(valueAfter)
+	if o.mark = mark; o.Remarked {
+		o.mark = markTheirs
+	}
 	o.changed()
 	o.fixes++
 	o.writtenAt = now

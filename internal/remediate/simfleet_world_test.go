@@ -158,6 +158,14 @@ func (o *simObject) seen(s *simulation) *unstructured.Unstructured {
 		out.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "Helm"})
 		out.SetAnnotations(map[string]string{"meta.helm.sh/release-name": "shop"})
 	}
+	if o.mark != "" {
+		annotations := out.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[v1alpha1.AnnotationLastRemediation] = o.mark
+		out.SetAnnotations(annotations)
+	}
 	return out
 }
 

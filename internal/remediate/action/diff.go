@@ -30,10 +30,11 @@ type Field struct {
 // like, and status) doesn't count. A list that changes in its middle counts as
 // one field; elements added at its end count one by one. A list element whose
 // name tells it from the others is looked into; any other that changes counts as
-// one field, for after a reordering a part of it could be taken for another's.
+// one field, for after a reordering a part of it could be taken for another's. The mark
+// doesn't count either.
 func Diff(before, after map[string]any) []Field {
 	var fields []Field
-	diffMap("", before, after, &fields)
+	diffMap("", Unmarked(before), Unmarked(after), &fields)
 	return slices.DeleteFunc(fields, func(f Field) bool { return serverOwned(f.Path) })
 }
 
@@ -177,9 +178,10 @@ func nameOf(element any) (string, bool) {
 	return name, ok
 }
 
-// Observe reads the fields' places in an object: the values found there now.
+// Observe reads the fields' places in an object: the values found there now, without the mark.
 func Observe(obj map[string]any, fields []Field) []Field {
 	now := make([]Field, 0, len(fields))
+	obj = Unmarked(obj)
 	for _, f := range fields {
 		value, found := Lookup(obj, f.Path)
 		now = append(now, Field{Path: f.Path, After: value, HasAfter: found})

@@ -195,6 +195,7 @@ func compared(obj map[string]any, subresource string) map[string]any {
 		maps.Copy(out, statusOf(obj))
 		return out
 	}
+	obj = Unmarked(obj)
 	out := maps.Clone(obj)
 	delete(out, "status")
 	if metadata, ok := obj["metadata"].(map[string]any); ok {

@@ -45,7 +45,7 @@ func Forward(obj map[string]any, ops, keys []policy.PatchOp, fields []Field) []p
 	out := append(Exact(obj), keys...)
 	for _, f := range fields {
 		if f.HasBefore {
-			out = append(out, test(f.Path, f.Before))
+			out = append(out, test(f.Path, withMark(f.Path, f.Before, obj)))
 		}
 	}
 	return append(out, ops...)
@@ -58,7 +58,7 @@ func Inverse(obj map[string]any, keys []policy.PatchOp, fields []Field) []policy
 	out := append(identity(obj, fields, func(f Field) bool { return f.HasAfter }), survivingKeys(keys, fields)...)
 	for _, f := range fields {
 		if f.HasAfter {
-			out = append(out, test(f.Path, f.After))
+			out = append(out, test(f.Path, withMark(f.Path, f.After, obj)))
 		}
 	}
 	for _, f := range slices.Backward(fields) {
@@ -112,7 +112,7 @@ func guard(obj map[string]any, field string) policy.PatchOp {
 }
 
 func test(path string, value any) policy.PatchOp {
-	return policy.PatchOp{Op: "test", Path: path, Value: value, HasValue: true}
+	return policy.PatchOp{Op: opTest, Path: path, Value: value, HasValue: true}
 }
 
 // DescribeOps is a short text of the operations, for messages: "replace /spec/x, add /spec/y".

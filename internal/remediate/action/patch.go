@@ -108,7 +108,10 @@ func applySome(doc []byte, ops []policy.PatchOp) ([]byte, error) {
 	return out, nil
 }
 
-const opReplace = "replace"
+const (
+	opReplace = "replace"
+	opTest    = "test"
+)
 
 // strictly has replace ask for what it replaces, as RFC 6902 does in section 4.3: the
 // library takes it for add where nothing is there. Removing and adding is the same by
@@ -147,4 +150,4 @@ func Encode(ops []policy.PatchOp) ([]byte, error) {
 }
 
 // NeedsValue says whether an operation carries a value (RFC 6902, section 4).
-func NeedsValue(op string) bool { return op == "add" || op == opReplace || op == "test" }
+func NeedsValue(op string) bool { return op == "add" || op == opReplace || op == opTest }

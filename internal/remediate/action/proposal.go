@@ -56,7 +56,7 @@ func Proposal(name string, before, after map[string]any, limit int) (string, err
 		return "", nil
 	}
 	secrets := policy.SecretsOf(before, after)
-	before, after = policy.CensorPair(before, after)
+	before, after = policy.CensorPair(Unmarked(before), Unmarked(after))
 	old, err := relevant(before)
 	if err != nil {
 		return "", err

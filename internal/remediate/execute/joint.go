@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,6 +36,8 @@ type joint struct {
 	keys    []policy.PatchOp
 	fields  []action.Field
 	parts   []*part
+	// marking names the plan that leads at the object.
+	marking action.Marking
 }
 
 // part is what one more plan contributes.
@@ -93,7 +96,8 @@ func join(ctx context.Context, a *fix.Attempt, partners []*Partner) *joint {
 		return nil
 	}
 	w := a.Writes[0]
-	j := &joint{lead: a, patched: a.Patched, result: w.Stored, ops: w.Ops, keys: w.Keys, fields: w.Fields}
+	j := &joint{lead: a, patched: a.Patched, result: w.Stored, ops: w.Ops, keys: w.Keys, fields: w.Fields,
+		marking: w.Marking}
 	for _, one := range partners {
 		if i, ready := one.Ready[a.Target.Object.UID]; ready && one.Room > 0 {
 			if added := j.add(ctx, one, i); added != nil {
@@ -122,7 +126,8 @@ func (j *joint) add(ctx context.Context, one *Partner, i int) *part {
 	if !fits {
 		return nil
 	}
-	w, result := j.dryRun(ctx, a, step)
+	marking := j.marked(a.Patched)
+	w, result := j.dryRun(ctx, a, step, marking)
 	if w == nil || !j.resolved(ctx, result.Object) ||
 		a.Resolves(ctx, result.Object, "as the API server would store it") != nil {
 		return nil
@@ -136,7 +141,7 @@ func (j *joint) add(ctx context.Context, one *Partner, i int) *part {
 	if err != nil || !one.Pass.Records.Fits(i, record) {
 		return nil
 	}
-	j.patched, j.result = patched, result
+	j.patched, j.result, j.marking = patched, result, marking
 	j.ops, j.keys, j.fields = append(clip(j.ops), step.Ops...), append(clip(j.keys), w.Keys...),
 		append(clip(j.fields), w.Fields...)
 	return &part{partner: one, target: i, attempt: a, before: before, record: record}
@@ -159,7 +164,9 @@ func (j *joint) compute(ctx context.Context, a *fix.Attempt) (action.Step, bool)
 		return action.Step{}, false
 	}
 	step := a.Steps[0]
-	return step, a.Patched != nil && step.Subresource == "" && patches(step.Type) && j.resolved(ctx, a.Patched)
+	markable := !a.Unmarkable || !j.marking.Sets()
+	return step, a.Patched != nil && markable && step.Subresource == "" && patches(step.Type) &&
+		j.resolved(ctx, a.Patched)
 }
 
 // clip keeps an append from writing into somebody else's list.
@@ -190,9 +197,10 @@ func (j *joint) resolved(ctx context.Context, object map[string]any) bool {
 
 // dryRun sends all fixes as one server-side dry run. What changes beside what it did
 // without this plan's fix is that plan's part, and no other's.
-func (j *joint) dryRun(ctx context.Context, a *fix.Attempt, step action.Step) (*fix.Write, *unstructured.Unstructured) {
+func (j *joint) dryRun(ctx context.Context, a *fix.Attempt, step action.Step, marking action.Marking) (
+	*fix.Write, *unstructured.Unstructured) {
 	object := j.lead.Object
-	ops := append(append(action.Exact(object.Object), j.ops...), step.Ops...)
+	ops := append(action.Exact(object.Object), marking.Around(slices.Concat(j.ops, step.Ops))...)
 	result, err := a.Targets.Patch(ctx, object, "", ops, client.DryRunAll)
 	if err != nil {
 		return nil, nil
@@ -220,8 +228,16 @@ func (j *joint) dryRun(ctx context.Context, a *fix.Attempt, step action.Step) (*
 	return w, result
 }
 
+// marked is how the object is marked when the fixes make this of it.
+func (j *joint) marked(patched map[string]any) action.Marking {
+	if !j.marking.Sets() {
+		return j.marking
+	}
+	return action.MarkingOf(j.lead.Object.Object, patched, j.lead.Remediation)
+}
+
 // expect puts into the record of the plan that leads what the object is to hold after the
-// fixes of all: it alone tells what else comes with their write.
+// fixes of all, and the mark: it alone tells what else comes with their write.
 func (j *joint) expect(lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error) {
 	w := &j.lead.Writes[0].Record
 	proof, err := surplus.ExpectWrite(j.lead.Object, j.result, "")
@@ -231,7 +247,10 @@ func (j *joint) expect(lead v1alpha1.TargetRecord) (v1alpha1.TargetRecord, error
 	if w.Expected != nil && w.Expected.Places == nil {
 		proof.Places = nil
 	}
-	w.Expected = proof
+	w.Expected, j.lead.Writes[0].Marking = proof, j.marking
+	if w.Forward, err = action.ToRecordOps(j.marking.Around(j.lead.Writes[0].Ops)); err != nil {
+		return lead, err
+	}
 	return fix.WithWrites(lead, j.lead.Writes), nil
 }
 

@@ -95,7 +95,7 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 	for i, pol := range policies {
 		p := &Pass{Remediation: &v1alpha1.Remediation{}, Snapshot: known, Records: &record.Records{},
 			Targets: &fix.Targets{Reader: c.api, Writer: c.api, Mapper: mapper,
-				Clock: clocktesting.NewFakePassiveClock(fixtest.Now)}}
+				Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Annotate: true}}
 		p.Remediation.Name, p.Remediation.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
 		p.Remediation.Spec.Plan.Policy.Name = pol.Name
 		p.Remediation.Spec.Plan.Policy.Revision, _ = p.Snapshot.Revision(pol.Name)

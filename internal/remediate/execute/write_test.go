@@ -40,7 +40,8 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	api := fixtest.NewServer(objects...)
 	p := &Pass{Remediation: &v1alpha1.Remediation{}, Records: &record.Records{},
 		Targets: &fix.Targets{Reader: api, Writer: api, Mapper: fixtest.Mapper(),
-			Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Owners: fix.OwnerMemo{Reader: api}}}
+			Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Annotate: true,
+			Owners: fix.OwnerMemo{Reader: api}}}
 	p.Remediation.Name = "plan-1"
 	p.Remediation.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "state", Revision: fixtest.Revision}
 	p.Remediation.Spec.Plan.Strategy.SetDefaults()

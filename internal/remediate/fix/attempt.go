@@ -33,7 +33,9 @@ type Attempt struct {
 	Object    *unstructured.Unstructured
 	Namespace *unstructured.Unstructured
 	decision  policy.Decision
-	Steps     []action.Step
+	// Unmarkable says that with the mark, the object would violate what it doesn't without it.
+	Unmarkable bool
+	Steps      []action.Step
 	// Patched is the object after the fix; nil when it is gone then.
 	Patched map[string]any
 	Writes  []*Write

@@ -21,8 +21,12 @@ import (
 type Patching struct{}
 
 func (Patching) dryRun(ctx context.Context, a *Attempt, w *Write) *v1alpha1.TargetRecord {
-	result, err := a.Targets.Patch(ctx, w.Base, w.Subresource, append(action.Exact(w.Base.Object), w.Ops...),
-		client.DryRunAll)
+	w.Marking = a.marking(w)
+	result, err := a.tryPatch(ctx, w)
+	if w.Marking.Sets() && refusedAsSuch(err) {
+		w.Marking = action.Marking{} // never is the mark what keeps a fix from being written
+		result, err = a.tryPatch(ctx, w)
+	}
 	if err != nil {
 		return a.FromError(err)
 	}
@@ -36,7 +40,7 @@ func (Patching) dryRun(ctx context.Context, a *Attempt, w *Write) *v1alpha1.Targ
 		return rec
 	}
 	w.Record.Subresource = w.Subresource
-	if w.Record.Forward, err = action.ToRecordOps(w.Ops); err == nil {
+	if w.Record.Forward, err = action.ToRecordOps(w.Marking.Around(w.Ops)); err == nil {
 		w.Record.Keys, err = action.ToRecordOps(w.Keys)
 	}
 	if err == nil {
@@ -76,7 +80,8 @@ func (p Patching) Send(ctx context.Context, t *Targets, w *Write) error {
 	if all := w.Combined; all != nil {
 		ops, keys, fields = all.Ops, all.Keys, all.Fields
 	}
-	stored, err := t.Patch(ctx, w.Base, w.Subresource, action.Forward(w.Base.Object, ops, keys, fields))
+	stored, err := t.Patch(ctx, w.Base, w.Subresource,
+		action.Forward(w.Base.Object, w.Marking.Around(ops), keys, fields))
 	if err != nil {
 		return err
 	}
@@ -202,11 +207,7 @@ func InverseOf(w *v1alpha1.WriteRecord, obj *unstructured.Unstructured) ([]polic
 	if err != nil {
 		return nil, nil, fmt.Errorf("the record can't be read: %w", err)
 	}
-	ops := action.Inverse(obj.Object, keys, fields)
-	result, err := action.Apply(obj.Object, []policy.Action{{Type: policy.ActionPatch, Ops: ops}})
-	if err != nil {
-		return ops, nil, nil
-	}
+	ops, result := action.Undo(obj.Object, keys, fields, action.RecordedMark(w.Forward))
 	return ops, result, nil
 }
 

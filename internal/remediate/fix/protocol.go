@@ -150,6 +150,10 @@ func ComputeFix(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	if a.Patched == nil {
 		return nil // what is gone violates nothing
 	}
+	if action.SetsMark(a.Object.Object, a.Patched, a.Steps) {
+		return a.Failed(v1alpha1.ReasonFixInvalid,
+			"the fix sets "+v1alpha1.AnnotationLastRemediation+", which only the manager does")
+	}
 	changes := len(a.Steps) > 0 && a.Steps[0].Type == policy.ActionCreate
 	if !changes && len(action.Diff(a.Object.Object, a.Patched))+
 		len(action.DiffStatus(a.Object.Object, a.Patched)) == 0 {
@@ -188,7 +192,11 @@ func PassEveryPolicy(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	for _, r := range a.Snapshot.Evaluate(ctx, a.request(a.Object.Object)) {
 		before[r.Policy] = r.Decision
 	}
-	return a.newViolations(ctx, before, a.Patched, "the fixed object")
+	if rec := a.newViolations(ctx, before, a.Patched, "the fixed object"); rec != nil {
+		return rec
+	}
+	a.judgeMarked(ctx, before)
+	return nil
 }
 
 // newViolations fails the target when an object has a violation of an enforced

@@ -40,7 +40,7 @@ func newDesk(t *testing.T, objects ...client.Object) *desk {
 	api := fixtest.NewServer(objects...)
 	d := &desk{t: t, api: api, judges: fixtest.Verdicts{"state": fixtest.BadState(fixtest.SetState("good"))},
 		Attempt: &Attempt{Target: v1alpha1.Target{Object: fixtest.Web()}, Remediation: "plan-1",
-			Targets: &Targets{Reader: api, Writer: api, Mapper: fixtest.Mapper(),
+			Targets: &Targets{Reader: api, Writer: api, Mapper: fixtest.Mapper(), Annotate: true,
 				Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Owners: OwnerMemo{Reader: api}},
 			Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}}
 	d.Snapshot = d.judges
@@ -359,7 +359,7 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 			w := got.Write
 			if w == nil || w.UID != "u1" || w.ResourceVersion == "" || w.Action != v1alpha1.ActionPatch ||
 				w.HealthBefore != "Current" || !w.IntentAt.Time.Equal(fixtest.Now) || w.Expected == nil ||
-				len(w.Forward) != 1 || len(w.Fields) != 1 || w.Fields[0].Path != "/data/state" || w.DigestAfter == "" ||
+				len(w.Forward) != 2 || len(w.Fields) != 1 || w.Fields[0].Path != "/data/state" || w.DigestAfter == "" ||
 				w.DigestBefore == "" {
 				t.Errorf("%s: the record is %+v", tc.reason, w)
 			}

@@ -74,5 +74,6 @@ func changedSinceComputed(computed, now *unstructured.Unstructured, writes []*Wr
 		computed.GetGeneration() != now.GetGeneration() {
 		return true
 	}
-	return len(action.Diff(computed.Object, now.Object)) > 0
+	return len(action.Diff(computed.Object, now.Object)) > 0 ||
+		!action.SameMark(computed.Object, now.Object) // what is recorded to be restored
 }

@@ -44,6 +44,8 @@ type Targets struct {
 	Tools kube.Tools
 	// Reach is what fixes may write.
 	Reach limits.Reach
+	// Annotate has each fix that is written name its plan at the object.
+	Annotate bool
 
 	mu         sync.Mutex
 	namespaces map[string]*unstructured.Unstructured

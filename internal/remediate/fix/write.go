@@ -25,6 +25,8 @@ type Write struct {
 	Fields []action.Field
 	Keys   []policy.PatchOp
 	Record v1alpha1.WriteRecord
+	// Marking names the plan at the object, in the same patch.
+	Marking action.Marking
 	// Combined is what is sent in its place, for several plans; nil when it is written alone.
 	Combined *Combined
 }

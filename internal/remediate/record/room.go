@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 const (
@@ -174,7 +175,7 @@ func withoutAdded(rec, intent v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 }
 
 // Trim leaves out of the records of a plan that has ended what nobody needs any more:
-// the patches as they were sent, since undoing goes by the fields, proofs, tries and
+// the patches as they were sent but for the mark, since undoing goes by the fields, proofs, tries and
 // what was waited for, and the end of long messages of what is done. Fields before and
 // after, keys, manifests, digests, times, proposals and other messages stay.
 func (b *Records) Trim() {
@@ -190,7 +191,7 @@ func (b *Records) Trim() {
 		}
 		if rec.State != v1alpha1.TargetPreviewed {
 			for _, w := range WritesOf(&rec) {
-				w.Forward = nil
+				w.Forward = action.MarkOnly(w.Forward) // the undoing restores it
 			}
 		}
 		if EncodedBytes(&rec) != EncodedBytes(b.Record(i)) {

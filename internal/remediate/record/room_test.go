@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
@@ -182,6 +183,14 @@ func TestAnEndedPlanKeepsWhatUndoingNeeds(t *testing.T) {
 	want.Forward = nil
 	if bytesOf(t, want) != bytesOf(t, got.Write) || len(got.Write.Fields) != 1 || len(got.Write.Keys) != 1 {
 		t.Errorf("undoing needs more than %+v", got.Write)
+	}
+	mark := []v1alpha1.PatchOperation{{Op: "add", Value: &apiextensionsv1.JSON{Raw: []byte(`"plan"`)},
+		Path: "/metadata/annotations/evenkeel.dev~1last-remediation"}}
+	done.Write.Forward = append(done.Write.Forward, mark...)
+	b.Set(0, done)
+	b.Trim()
+	if diff := cmp.Diff(mark, b.Record(0).Write.Forward); diff != "" {
+		t.Errorf("the mark can't be undone (-want +got):\n%s", diff)
 	}
 	if b.Record(1).Write.Forward == nil {
 		t.Error("a preview is there for its patch")

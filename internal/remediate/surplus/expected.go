@@ -162,7 +162,7 @@ func (f *Found) add(d action.Difference, live *unstructured.Unstructured, alone 
 	path := cmp.Or(d.Path, wholeObject)
 	f.Path = cmp.Or(f.Path, path)
 	if d.Added && alone {
-		value, _ := action.Lookup(live.Object, d.Path)
+		value, _ := action.Lookup(action.Unmarked(live.Object), d.Path)
 		f.Added = append(f.Added, action.Field{Path: d.Path, After: value, HasAfter: true})
 		return
 	}

@@ -80,13 +80,13 @@ func isInverse(w *v1alpha1.WriteRecord, r *policy.Request) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	inverse := policy.Action{Type: policy.ActionPatch, Ops: action.Inverse(r.OldObject, keys, fields)}
-	undone, err := action.Apply(r.OldObject, []policy.Action{inverse})
-	if err != nil {
+	_, undone := action.Undo(r.OldObject, keys, fields, action.RecordedMark(w.Forward))
+	if undone == nil {
 		return false, nil // a list was reordered around the values: it isn't the manager's patch
 	}
 	object, err := plain(r.Object)
-	return err == nil && len(action.DiffStep(undone, object, w.Subresource)) == 0, err
+	return err == nil && action.SameMark(undone, object) && len(action.DiffStep(undone, object, w.Subresource)) == 0,
+		err
 }
 
 // plain is an object as Apply answers it.

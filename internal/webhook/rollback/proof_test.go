@@ -71,6 +71,24 @@ func patched(t *testing.T) *v1alpha1.WriteRecord {
 	return must(t, w, err)
 }
 
+// mark gives an object a mark.
+func mark(plan string) func(tree) {
+	return func(d tree) {
+		d["metadata"].(tree)["annotations"] = tree{v1alpha1.AnnotationLastRemediation: plan}
+	}
+}
+
+// marked is patched with the mark of a plan, in place of an earlier one.
+func marked(t *testing.T, earlier string) *v1alpha1.WriteRecord {
+	w, before := patched(t), deployment(true)
+	if earlier != "" {
+		mark(earlier)(before)
+	}
+	var err error
+	w.Forward, err = action.ToRecordOps(action.MarkingOf(before, before, "plan").Around(nil))
+	return must(t, w, err)
+}
+
 func deleted(t *testing.T) *v1alpha1.WriteRecord {
 	raw, err := json.Marshal(action.Manifest(deployment(true)))
 	return &v1alpha1.WriteRecord{UID: "u1", ResourceVersion: "6", Action: v1alpha1.ActionDelete,
@@ -143,6 +161,16 @@ func TestOnlyWhatARecordHoldsIsARollback(t *testing.T) {
 			update(deployment(true, func(d tree) {
 				d["metadata"].(tree)["labels"] = tree{"app": "web", "x": "y"}
 			}), deployment(false)), false},
+		"a patch that is set back with its mark": {rolling, applied(marked(t, "")),
+			update(deployment(true), deployment(false, mark("plan"))), true},
+		"a patch that is set back with an earlier mark": {rolling, applied(marked(t, "earlier")),
+			update(deployment(true, mark("earlier")), deployment(false, mark("plan"))), true},
+		"a patch that is set back, and somebody's mark kept": {rolling, applied(marked(t, "")),
+			update(deployment(true, mark("me")), deployment(false, mark("me"))), true},
+		"a patch that is set back with a mark that was never there": {rolling, applied(marked(t, "")),
+			update(deployment(true, mark("forged")), deployment(false, mark("plan"))), false},
+		"a patch of before there were marks, with one": {rolling, applied(patched(t)),
+			update(deployment(true, mark("forged")), deployment(false)), false},
 		"the violation on an object that never had our write": {
 			rolling, applied(patched(t)), update(deployment(true), deployment(true)), false},
 		"an object that was made again since": {
