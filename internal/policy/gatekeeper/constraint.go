@@ -19,7 +19,7 @@ import (
 // other key is refused.
 type constraint struct {
 	EnforcementAction string          `json:"enforcementAction"`
-	Scoped            json.RawMessage `json:"scopedEnforcementActions"`
+	Scoped            []scopedAction  `json:"scopedEnforcementActions"`
 	Match             constraintMatch `json:"match"`
 	Parameters        map[string]any  `json:"parameters"`
 }
@@ -58,10 +58,8 @@ func (c *constraint) refusals() []string {
 		}
 	}
 	m := c.Match
-	_, known := enforcement(c.EnforcementAction)
-	no(!known || len(c.Scoped) > 0,
-		"enforcementAction %q: give deny, warn or dryrun; actions by enforcement point have no like",
-		c.EnforcementAction)
+	_, _, unenforced := c.enforcement()
+	no(unenforced != nil, "%v", unenforced)
 	no(m.Source != "" && m.Source != "All",
 		"match.source %s: Evenkeel judges workloads themselves, by their pod template; leave the field out", m.Source)
 	no(m.Scope != "" && m.Scope != "*", "match.scope %s: name the kinds of that scope in match.kinds instead", m.Scope)
@@ -85,18 +83,6 @@ func (c *constraint) notes() []string {
 	return nil
 }
 
-func enforcement(action string) (v1alpha1.AdmissionAction, bool) {
-	switch action {
-	case "", "deny":
-		return v1alpha1.AdmissionDeny, true
-	case "warn":
-		return v1alpha1.AdmissionWarn, true
-	case "dryrun":
-		return v1alpha1.AdmissionAudit, true
-	}
-	return "", false
-}
-
 // policy is the constraint as a policy that names its template. podTemplates and existingViolations are
 // off and failurePolicy is Ignore, because Gatekeeper judges just the kinds that are
 // named, refuses old violations too, and by default lets pass what it can't judge.
@@ -106,7 +92,10 @@ func (c *constraint) policy(name string, r *rule, opts Options) (*v1alpha1.Clust
 		return nil, nil, err
 	}
 	no := false
-	action, _ := enforcement(c.EnforcementAction)
+	action, known, err := c.enforcement()
+	if err != nil {
+		return nil, nil, err
+	}
 	p := &v1alpha1.ClusterRegoPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -128,7 +117,7 @@ func (c *constraint) policy(name string, r *rule, opts Options) (*v1alpha1.Clust
 			},
 		},
 	}
-	return p, append(notes, c.notes()...), nil
+	return p, slices.Concat(notes, known, c.notes()), nil
 }
 
 // The bounds of the API.

@@ -100,12 +100,17 @@ spec:
 
 func migrated(t *testing.T, text string) []gatekeeper.Item {
 	t.Helper()
-	documents, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text), manifest.Options{})
+	return gatekeeper.Migrate(documents(t, text),
+		gatekeeper.Options{Owner: "team", Runbook: "https://example.com/NAME", Severity: v1alpha1.SeverityHigh})
+}
+
+func documents(t *testing.T, text string) []manifest.Document {
+	t.Helper()
+	read, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text), manifest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gatekeeper.Migrate(documents,
-		gatekeeper.Options{Owner: "team", Runbook: "https://example.com/NAME", Severity: v1alpha1.SeverityHigh})
+	return read
 }
 
 // rules are the templates among what was migrated, by name.
@@ -277,10 +282,15 @@ func TestWhatNeedsWork(t *testing.T) {
 			constraint(`    kinds: [{apiGroups: [""], kinds: [Service, ConfigMap]}]`+"\n", ""), "match.kinds is empty"},
 		"an unknown field": {"it may narrow the match", constraint("    kinds:", "    teams: [a]\n    kinds:"),
 			`unknown field "teams"`},
-		"scoped enforcement": {
-			"there is one action", constraint(
+		"enforcement at no point": {
+			"it enforces nothing", constraint(
 				"enforcementAction: warn", "enforcementAction: scoped\n  scopedEnforcementActions: [{action: deny}]"),
-			`enforcementAction "scoped"`},
+			"name neither validation.gatekeeper.sh nor audit.gatekeeper.sh"},
+		"an unknown action": {"there is none like it", constraint("enforcementAction: warn", "enforcementAction: log"),
+			`enforcementAction "log"`},
+		"an unknown action at a point": {"there is none like it",
+			constraint("enforcementAction: warn", "enforcementAction: scoped\n  scopedEnforcementActions: "+
+				"[{action: log, enforcementPoints: [{name: \"*\"}]}]"), `enforcementAction "log"`},
 		"a name that is too long": {"policies have a bound", constraint("bear-owner", strings.Repeat("a", 53)),
 			"rename the constraint"},
 		"a mutation": {

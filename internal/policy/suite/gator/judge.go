@@ -3,6 +3,7 @@
 package gator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -23,6 +25,8 @@ const timeLimit = 10 * time.Second
 type judge struct {
 	policy   string
 	snapshot *catalog.Snapshot
+	// silent says that gator doesn't ask the constraint: nothing is found of any object.
+	silent bool
 }
 
 // newJudge migrates the test's template and constraint.
@@ -32,7 +36,10 @@ func newJudge(fsys fs.FS, suiteFile string, t *test, engine rego.Engine) (*judge
 		return nil, err
 	}
 	policies := catalog.New(catalog.Options{TimeLimit: timeLimit, Engine: engine})
-	made := ""
+	made, silent := "", false
+	for _, d := range read {
+		silent = silent || !gatekeeper.Enforces(d.Object, gatekeeper.GatorPoint)
+	}
 	for _, item := range gatekeeper.Migrate(read, gatekeeper.Options{}) {
 		if err := enforce(policies, &item); err != nil {
 			return nil, fmt.Errorf("%s: %w", item.Object, err)
@@ -45,7 +52,7 @@ func newJudge(fsys fs.FS, suiteFile string, t *test, engine rego.Engine) (*judge
 		return nil, fmt.Errorf("%s holds no constraint of the template", t.Constraint)
 	}
 	policies.MarkComplete()
-	return &judge{policy: made, snapshot: policies.Snapshot()}, nil
+	return &judge{policy: made, snapshot: policies.Snapshot(), silent: silent}, nil
 }
 
 // documents are the objects in the files that the test names.
@@ -85,4 +92,13 @@ func enforce(policies *catalog.Catalog, item *gatekeeper.Item) error {
 		return policies.Set(item.Policy)
 	}
 	return nil
+}
+
+// violations are what is found of an object.
+func (j *judge) violations(ctx context.Context, r *policy.Request) ([]policy.Violation, error) {
+	if j.silent {
+		return nil, nil
+	}
+	result, _ := j.snapshot.EvaluateOne(ctx, j.policy, r)
+	return result.Decision.Violations, result.Decision.Err
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gatekeeper
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// Gatekeeper's enforcement points (its pkg/util/enforcement_action.go).
+const (
+	webhookPoint = "validation.gatekeeper.sh"
+	auditPoint   = "audit.gatekeeper.sh"
+	allPoints    = "*"
+	// GatorPoint is that of gator, which runs test suites.
+	GatorPoint = "gator.gatekeeper.sh"
+)
+
+// scopedAction is what a constraint does at some enforcement points.
+type scopedAction struct {
+	Action            string `json:"action"`
+	EnforcementPoints []struct {
+		Name string `json:"name"`
+	} `json:"enforcementPoints"`
+}
+
+// at says whether the action is that of an enforcement point.
+func (s scopedAction) at(point string) bool {
+	for _, p := range s.EnforcementPoints {
+		if p.Name == point || p.Name == allPoints {
+			return true
+		}
+	}
+	return false
+}
+
+// Enforces says whether a constraint is asked at an enforcement point at all.
+func Enforces(object map[string]any, point string) bool {
+	c, err := readConstraint(object)
+	return err != nil || c.EnforcementAction != scoped || slices.ContainsFunc(c.Scoped,
+		func(s scopedAction) bool { return s.at(point) })
+}
+
+// scoped is the enforcementAction whose scopedEnforcementActions count.
+const scoped = "scoped"
+
+// enforcement is what a policy does at admission in the constraint's place, with what to know of it.
+func (c *constraint) enforcement() (v1alpha1.AdmissionAction, []string, error) {
+	if c.EnforcementAction != scoped {
+		action, err := admissionAction(cmp.Or(c.EnforcementAction, "deny"))
+		return action, nil, err
+	}
+	var strictest v1alpha1.AdmissionAction
+	audited := false
+	for _, s := range c.Scoped {
+		action, err := admissionAction(s.Action)
+		if err != nil {
+			return "", nil, fmt.Errorf("scopedEnforcementActions: %w", err)
+		}
+		if s.at(webhookPoint) && strictness(action) > strictness(strictest) {
+			strictest = action
+		}
+		audited = audited || s.at(auditPoint)
+	}
+	switch {
+	case strictest == "" && !audited:
+		return "", nil, fmt.Errorf("scopedEnforcementActions name neither %s nor %s: it enforces nothing in a cluster",
+			webhookPoint, auditPoint)
+	case strictest == "":
+		note := "Gatekeeper's webhook doesn't ask it; Evenkeel's records what it finds"
+		return v1alpha1.AdmissionAudit, []string{note}, nil
+	case !audited:
+		return strictest, []string{"Gatekeeper's audit leaves it out, Evenkeel's scan doesn't"}, nil
+	}
+	return strictest, nil, nil
+}
+
+func admissionAction(action string) (v1alpha1.AdmissionAction, error) {
+	switch action {
+	case "deny":
+		return v1alpha1.AdmissionDeny, nil
+	case "warn":
+		return v1alpha1.AdmissionWarn, nil
+	case "dryrun":
+		return v1alpha1.AdmissionAudit, nil
+	}
+	return "", fmt.Errorf("enforcementAction %q: give deny, warn, dryrun or scoped", action)
+}
+
+func strictness(action v1alpha1.AdmissionAction) int {
+	return slices.Index([]v1alpha1.AdmissionAction{"", v1alpha1.AdmissionAudit, v1alpha1.AdmissionWarn,
+		v1alpha1.AdmissionDeny}, action)
+}
