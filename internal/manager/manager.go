@@ -16,8 +16,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/remediate"
 	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 	"evenkeel.dev/evenkeel/internal/scan"
@@ -37,8 +35,8 @@ func Run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	policies := catalog.New(catalog.Options{TimeLimit: o.policyTimeLimit, Engine: rego.Engine(o.engine)})
-	if err := catalog.NewController(policies).Register(mgr); err != nil {
+	policies, err := o.policies(mgr)
+	if err != nil {
 		return fmt.Errorf("set up the policy catalog: %w", err)
 	}
 	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,

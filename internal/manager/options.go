@@ -16,7 +16,6 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
-	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/webhook"
 	"evenkeel.dev/evenkeel/internal/webhook/certificates"
 )
@@ -45,7 +44,7 @@ type Options struct {
 	exemptNamespaces []string
 	resync           time.Duration
 	policyTimeLimit  time.Duration
-	engine           string
+	engines          engineOptions
 	apiQPS           float32
 	apiBurst         int
 	rollouts         int
@@ -104,9 +103,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every kind is listed anew")
 	f.DurationVar(&o.policyTimeLimit, "policy-time-limit", time.Second,
 		"the longest that one policy may take for one object")
-	f.StringVar(&o.engine, "engine", string(rego.Topdown),
-		"what evaluates rules: topdown (OPA's own engine) or compiled (rules are compiled, and topdown is asked "+
-			"where anything goes wrong); the verdicts are the same")
+	o.engines.AddFlags(f)
 	f.Float32Var(&o.apiQPS, "kube-api-qps", 100, "requests a second to the API server")
 	f.IntVar(&o.apiBurst, "kube-api-burst", 200, "requests at once to the API server")
 	f.IntVar(&o.rollouts, "concurrent-rollouts", 4, "plans that are worked on at a time")
@@ -158,19 +155,10 @@ func (o *Options) Validate() error {
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.validateEngine(), o.validateLease(), o.validateLimits(), o.validateMemory(),
+	return errors.Join(append(errs, o.engines.Validate(), o.validateLease(), o.validateLimits(), o.validateMemory(),
 		o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(),
 		o.tools.Validate(),
 		o.fixes.Validate(), o.careful.Validate())...)
-}
-
-func (o *Options) validateEngine() error {
-	switch rego.Engine(o.engine) {
-	case rego.Topdown, rego.CompiledEngine:
-		return nil
-	default:
-		return fmt.Errorf("--engine %q must be %s or %s", o.engine, rego.Topdown, rego.CompiledEngine)
-	}
 }
 
 func (o *Options) validateMemory() error {

@@ -2,12 +2,29 @@
 
 package policy
 
+// Engine is what evaluates rules. Every engine gives the same decisions.
+type Engine string
+
+// The engines.
+const (
+	// Topdown is OPA's own, which interprets the rules.
+	Topdown Engine = "topdown"
+	// CompiledEngine runs rules as Go closures, and asks Topdown again wherever something goes
+	// wrong, and for policies that need it.
+	CompiledEngine Engine = "compiled"
+)
+
 // Decision is what one policy says of one request.
 type Decision struct {
 	// Policy is the policy's name.
 	Policy string
 	// Revision is the revision that judged.
 	Revision string
+	// Engine is what evaluated the rules; empty when nothing could be evaluated.
+	Engine Engine
+	// WhyTopdown says why topdown judged although the compiled engine is in use, by a reason of
+	// v1alpha1; empty when it didn't.
+	WhyTopdown string
 	// Violations come from deny and violation, sorted; they follow the policy's
 	// enforcement action.
 	Violations []Violation

@@ -37,7 +37,7 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 			return c.Type == v1alpha1.ConditionSlow || c.Type == v1alpha1.ConditionOverridden // they are of now
 		})
 	}
-	s.Revision, s.InForce = c.Revision, c.InForce
+	s.Revision, s.InForce, s.Engine = c.Revision, c.InForce, c.Engine
 	s.Scan = nil
 	if summary != nil {
 		s.Scan = scanStatus(summary)

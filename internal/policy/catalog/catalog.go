@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/engines"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -34,6 +35,8 @@ type Options struct {
 	TimeLimit time.Duration
 	// Engine evaluates the rules. Default: rego.Topdown.
 	Engine rego.Engine
+	// Engines compares what the engines say of a share of the evaluations. Default: nobody does.
+	Engines *engines.Comparer
 }
 
 // Status says how a policy stands in the catalog.
@@ -45,6 +48,8 @@ type Status struct {
 	// InForce is what the definition in force does, by its override if there is one; nil when
 	// there is none.
 	InForce *v1alpha1.PolicyInForce
+	// Engine is what evaluates the rules of the revision; nil when there is none.
+	Engine *v1alpha1.PolicyEngine
 	// Override is what a PolicyOverride makes of it now; nil while none is in force.
 	Override *override.Override
 	// Unresolved says why the strategy of the definition in force isn't known, so that
@@ -63,6 +68,7 @@ type Status struct {
 type Catalog struct {
 	limit    time.Duration
 	engine   rego.Engine
+	engines  *engines.Comparer
 	lane     *rego.Lane
 	clock    clock.PassiveClock
 	slow     *slowness
@@ -91,7 +97,8 @@ func New(opts Options) *Catalog {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine, lane: rego.NewLane(opts.Width), clock: opts.Clock,
+	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine, engines: opts.Engines,
+		lane: rego.NewLane(opts.Width), clock: opts.Clock,
 		slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
 	return c
@@ -131,6 +138,7 @@ func (c *Catalog) Delete(name string) {
 	}
 	delete(entries, name)
 	c.slow.forget(name)
+	c.engines.Forget(name)
 	// What is left was indexed before, so it can be again.
 	_ = c.swap(entries, before.templates)
 }
@@ -157,7 +165,8 @@ func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 // with is a snapshot of this content.
 func (c *Catalog) with(index *match.Index, entries map[string]*entry, templates templates, w byPolicy) *Snapshot {
 	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w,
-		strategies: maps.Clone(c.strategies), limit: c.limit, lane: c.lane, clock: c.clock, slow: c.slow}
+		strategies: maps.Clone(c.strategies), limit: c.limit, engines: c.engines, lane: c.lane, clock: c.clock,
+		slow: c.slow}
 }
 
 // publish puts a snapshot in force and tells the subscribers.
@@ -183,6 +192,7 @@ func (c *Catalog) Status(name string) (Status, bool) {
 	if e.compiled != nil {
 		status.Generation = e.compiled.Policy().Generation
 		status.InForce = inForce(&e.compiled.Policy().Spec)
+		status.Engine = engineOf(c.engines, e.compiled)
 		status.Slow = c.slow.is(e.compiled, now)
 	}
 	if status.InForce != nil && status.Override != nil {

@@ -13,6 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/engines"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -46,10 +47,11 @@ type Snapshot struct {
 	// strategies are those that policies may refer to; it is never changed in place.
 	strategies strategies
 	limit      time.Duration
-	// lane, clock and slow are the catalog's own: they outlive the snapshot.
-	lane  *rego.Lane
-	clock clock.PassiveClock
-	slow  *slowness
+	// engines, lane, clock and slow are the catalog's own: they outlive the snapshot.
+	engines *engines.Comparer
+	lane    *rego.Lane
+	clock   clock.PassiveClock
+	slow    *slowness
 }
 
 // Evaluate asks every policy that concerns the request, sorted by name.
@@ -135,8 +137,11 @@ func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input
 		return failed(inputErr)
 	default:
 		begun := s.clock.Now()
-		decision := e.compiled.EvaluateInTurns(ctx, input, limit, s.lane)
+		compiled := byEngine(s.engines, e.compiled)
+		decision := compiled.EvaluateInTurns(ctx, input, limit, s.lane)
 		ended := s.clock.Now()
+		s.engines.Judged(r, engines.Evaluation{Policy: compiled, Input: input, Decision: decision, Limit: s.limit,
+			Lane: s.lane})
 		s.slow.note(e.compiled, decision.Err, ended)
 		result := Result{Decision: decision.Censor(r), Definition: definition, Took: ended.Sub(begun)}
 		if len(result.Violations) > 0 {

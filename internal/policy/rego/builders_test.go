@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -75,7 +76,11 @@ func evaluate(tb testing.TB, c *rego.Compiled, in *rego.Input, limit time.Durati
 	tb.Helper()
 	decision := c.Evaluate(tb.Context(), in, limit)
 	compiled := c.On(rego.CompiledEngine).Evaluate(tb.Context(), in, limit)
-	if diff := cmp.Diff(decision, compiled, cmp.Comparer(sameError)); diff != "" {
+	if (compiled.Engine == rego.Topdown) != (compiled.WhyTopdown != "") {
+		tb.Errorf("the compiled engine is told as %q, left for %q", compiled.Engine, compiled.WhyTopdown)
+	}
+	if diff := cmp.Diff(decision, compiled, cmp.Comparer(sameError),
+		cmpopts.IgnoreFields(policy.Decision{}, "Engine", "WhyTopdown")); diff != "" {
 		tb.Errorf("the engines differ (-topdown +compiled):\n%s", diff)
 	}
 	return decision

@@ -52,6 +52,8 @@ type Compiled struct {
 	entry  ast.Ref
 	engine Engine
 	shared *shared
+	// disputed says that the engines have given different verdicts.
+	disputed bool
 }
 
 // Compile prepares a policy, strictly: an unused import or variable, or a

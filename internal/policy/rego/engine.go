@@ -13,23 +13,22 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/types"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/plan"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// Engine says what evaluates the rules. Both give the same decisions.
-type Engine string
+// Engine says what evaluates the rules.
+type Engine = policy.Engine
 
 // The engines.
 const (
-	// Topdown is OPA's own, which interprets the rules.
-	Topdown Engine = "topdown"
-	// CompiledEngine runs rules as Go closures, and asks Topdown again wherever something goes
-	// wrong, and for policies that need it.
-	CompiledEngine Engine = "compiled"
+	Topdown        = policy.Topdown
+	CompiledEngine = policy.CompiledEngine
 )
 
 const (
@@ -39,6 +38,8 @@ const (
 	// briefSteps and briefValues bound what the compiled engine does for one policy and one
 	// object: some tens of milliseconds, and about as many megabytes.
 	briefSteps, briefValues = 200_000, 200_000
+	// mostWhy bounds, in bytes, what is said of why a policy is left to topdown.
+	mostWhy = 512
 )
 
 // On is the policy with its rules ready for an engine. What is compiled is shared by all
@@ -50,6 +51,29 @@ func (c *Compiled) On(engine Engine) *Compiled {
 		on.shared.prepare(c)
 	}
 	return &on
+}
+
+// Disputed is the policy left to topdown, because the compiled engine has been seen to give
+// another verdict than topdown.
+func (c *Compiled) Disputed() *Compiled {
+	on := *c
+	on.disputed = true
+	return &on
+}
+
+// Engine is what judges, and why that is topdown although the compiled engine is in use, by a
+// reason of v1alpha1 and in words.
+func (c *Compiled) Engine() (engine Engine, reason, message string) {
+	switch {
+	case c.engine != CompiledEngine:
+		return Topdown, "", ""
+	case c.disputed:
+		return Topdown, v1alpha1.ReasonEnginesDiffer, "the compiled engine has given another verdict than topdown"
+	case c.shared.why != nil:
+		return Topdown, v1alpha1.ReasonNotCompilable, prose.Shorten(c.shared.why.Error(), mostWhy)
+	default:
+		return CompiledEngine, "", ""
+	}
 }
 
 // WhyTopdown says why the compiled engine leaves the policy to topdown; nil when it doesn't,
@@ -116,20 +140,18 @@ func (s *shared) find(c *Compiled) error {
 	return nil
 }
 
-// compiles says that the compiled engine is asked first.
-func (c *Compiled) compiles() bool { return c.engine == CompiledEngine && c.shared.why == nil }
-
-// brief judges by the compiled engine within a time; false when topdown must be asked, because
-// anything at all went wrong.
-func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) (decision policy.Decision, ok bool) {
+// brief judges by the compiled engine within a time. The reason says why topdown must be asked
+// instead: anything at all went wrong.
+func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) (
+	decision policy.Decision, reason string) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			ok = false // topdown says what it is
+			reason = v1alpha1.ReasonEvaluationFailed // topdown says what it is
 		}
 	}()
 	weights, err := c.scaleOf(in)
 	if err != nil {
-		return decision, false
+		return decision, v1alpha1.ReasonEvaluationFailed
 	}
 	watch := limit.NewBrief(allowed, weights)
 	defer watch.Stop()
@@ -143,13 +165,22 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	}
 	e := c.shared.program.Begin(ctx, options)
 	b := &briefly{policy: c, evaluation: e, decoder: result.Decoder{Paths: c.pathBaseFor(in.kind)}}
-	decision = policy.Decision{Policy: c.Name(), Revision: c.revision}
-	if b.decide(&decision) != nil {
-		e.End()
-		return policy.Decision{}, false
-	}
+	decision = policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: CompiledEngine}
+	err = b.decide(&decision)
 	e.End()
-	return decision, true
+	if err != nil {
+		return policy.Decision{}, whyLeft(err)
+	}
+	return decision, ""
+}
+
+// whyLeft tells a bound of the compiled engine's own from what went wrong otherwise.
+func whyLeft(err error) string {
+	if topdown.IsCancel(err) || errors.Is(err, compiled.ErrSteps) || errors.Is(err, compiled.ErrMemory) ||
+		errors.Is(err, compiled.ErrDepth) {
+		return v1alpha1.ReasonEngineStopped
+	}
+	return v1alpha1.ReasonEvaluationFailed
 }
 
 // briefly is the state of judging one input by the compiled engine.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
@@ -98,5 +99,44 @@ deny contains "x" if to_number(input.object.kind) > 1`)).On(rego.CompiledEngine)
 	wantError(t, "one definition fails, the other is found", got, "policy test", "rule deny", "to_number")
 	if diff := cmp.Diff([]policy.Violation{{Message: "known"}}, got.Violations); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
+// TestADecisionNamesItsEngine holds that each says what evaluated the rules, and why that is topdown
+// where the compiled engine was asked for.
+func TestADecisionNamesItsEngine(t *testing.T) {
+	const plain = `deny contains "x" if input.object.kind == "Pod"`
+	asIs := func(c *rego.Compiled) *rego.Compiled { return c }
+	for name, tc := range map[string]struct {
+		rules    string
+		engine   rego.Engine
+		with     func(*rego.Compiled) *rego.Compiled
+		want     rego.Engine
+		why      string
+		standing string
+	}{
+		"topdown, as asked for":  {plain, rego.Topdown, asIs, rego.Topdown, "", ""},
+		"compiled, as asked for": {plain, rego.CompiledEngine, asIs, rego.CompiledEngine, "", ""},
+		"the planner gives it another meaning": {
+			"p.a contains 1\np[x] contains 2 if some x in [\"b\"]\n" + `deny contains "x" if p.a`, rego.CompiledEngine, asIs,
+			rego.Topdown, v1alpha1.ReasonNotCompilable, v1alpha1.ReasonNotCompilable},
+		"an evaluation fails": {`deny contains "x" if to_number(input.object.kind) > 1`, rego.CompiledEngine, asIs,
+			rego.Topdown, v1alpha1.ReasonEvaluationFailed, ""},
+		"an evaluation takes more than a moment": {
+			`deny contains "x" if count([1 | some a in numbers.range(1, 600); some b in numbers.range(1, 600); a == b]) == 600`,
+			rego.CompiledEngine, asIs, rego.Topdown, v1alpha1.ReasonEngineStopped, ""},
+		"the engines differ": {plain, rego.CompiledEngine, (*rego.Compiled).Disputed,
+			rego.Topdown, v1alpha1.ReasonEnginesDiffer, v1alpha1.ReasonEnginesDiffer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := tc.with(compile(t, podPolicy(header+tc.rules)).On(tc.engine))
+			got := c.Evaluate(t.Context(), input(t, podRequest()), time.Minute)
+			if got.Engine != tc.want || got.WhyTopdown != tc.why {
+				t.Errorf("judged by %s for %q, want %s for %q", got.Engine, got.WhyTopdown, tc.want, tc.why)
+			}
+			if _, reason, message := c.Engine(); reason != tc.standing || (message == "") != (reason == "") {
+				t.Errorf("it stands as %q (%s), want %q", reason, message, tc.standing)
+			}
+		})
 	}
 }

@@ -23,6 +23,9 @@ import (
 // DefaultTimeLimit is how long one policy may take for one object.
 const DefaultTimeLimit = time.Second
 
+// comparing is the client of evaluations that are made to compare.
+const comparing = "the comparison of engines"
+
 // fixShare is the share of the time limit, as a divisor, that remediation gets at
 // admission, where it is asked for the hint alone.
 const fixShare = 10
@@ -42,13 +45,25 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 		limit = DefaultTimeLimit
 	}
 	var spent time.Duration
-	if c.compiles() {
+	engine, why, _ := c.Engine()
+	if engine == CompiledEngine {
 		spent = limit / briefShare
-		if decision, ok := c.brief(ctx, in, spent); ok {
+		var decision policy.Decision
+		if decision, why = c.brief(ctx, in, spent); why == "" {
 			return decision
 		}
 	}
 	decision, _ := c.evaluate(ctx, in, limits{time: limit, spent: spent, lane: lane})
+	decision.WhyTopdown = why
+	return decision
+}
+
+// EvaluateByTopdown is EvaluateInTurns by topdown alone, for the sake of comparing: its turns are
+// nobody's who asks for verdicts.
+func (c *Compiled) EvaluateByTopdown(ctx context.Context, in *Input, limit time.Duration, lane *Lane) policy.Decision {
+	own := *in
+	own.client = comparing
+	decision, _ := c.evaluate(ctx, &own, limits{time: limit, lane: lane})
 	return decision
 }
 
@@ -70,7 +85,7 @@ type limits struct {
 
 func (c *Compiled) evaluate(ctx context.Context, in *Input, to limits) (
 	decision policy.Decision, expressions int64) {
-	decision = policy.Decision{Policy: c.Name(), Revision: c.revision}
+	decision = policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: Topdown}
 	e, err := c.evaluation(in)
 	if err != nil {
 		decision.Err = c.wrap(err)

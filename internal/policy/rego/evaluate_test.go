@@ -125,7 +125,7 @@ helper if input.parameters.other`,
 			if got.Err != nil {
 				t.Fatalf("Err = %v", got.Err)
 			}
-			tc.want.Policy, tc.want.Revision = p.Name, rego.Revision(p)
+			tc.want.Policy, tc.want.Revision, tc.want.Engine = p.Name, rego.Revision(p), rego.Topdown
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: decision (-want +got):\n%s", tc.reason, diff)
 			}

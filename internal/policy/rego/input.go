@@ -83,6 +83,12 @@ func (in *Input) weighed() (map[ast.Value]int64, int64) {
 	return s.Sizes(), total
 }
 
+// Units is how large all that policies share of it is, in units of package size.
+func (in *Input) Units() int64 {
+	_, total := in.sizes()
+	return total
+}
+
 // document is the whole input document for a policy with these parameters.
 func (in *Input) document(parameters *ast.Term) *ast.Term {
 	pairs := append(make([][2]*ast.Term, 0, len(in.shared)+1), in.shared...)

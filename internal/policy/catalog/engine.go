@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/engines"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+)
+
+// byEngine is the policy as it is judged now: one of which the engines gave different verdicts
+// is topdown's.
+func byEngine(compared *engines.Comparer, c *rego.Compiled) *rego.Compiled {
+	if compared.Disputed(c) {
+		return c.Disputed()
+	}
+	return c
+}
+
+// engineOf is what evaluates the rules of a policy, for its status.
+func engineOf(compared *engines.Comparer, c *rego.Compiled) *v1alpha1.PolicyEngine {
+	engine, reason, message := byEngine(compared, c).Engine()
+	return &v1alpha1.PolicyEngine{Name: string(engine), Reason: reason, Message: message}
+}
