@@ -165,7 +165,8 @@ const (
 	ReasonPolicyUnavailable = "PolicyUnavailable"
 	// ReasonVerificationFailed: a target didn't pass verification.
 	ReasonVerificationFailed = "VerificationFailed"
-	// ReasonNoViableCanary: no candidate could be written as a canary.
+	// ReasonNoViableCanary: no candidate could be written as a canary, or each that was has been set back by
+	// somebody else.
 	ReasonNoViableCanary = "NoViableCanary"
 	// ReasonNoAnswer: the plan ended for reasons that say nothing of the fix: the API
 	// server, or somebody's webhook, didn't answer, or objects couldn't be read. A
@@ -230,7 +231,8 @@ const (
 	ReasonRollbackStuck = "RollbackStuck"
 	// ReasonAllTargetsSettled: every target is done, skipped or failed.
 	ReasonAllTargetsSettled = "AllTargetsSettled"
-	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be fixed.
+	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be fixed, or were set back by somebody
+	// else.
 	ReasonSomeTargetsFailed = "SomeTargetsFailed"
 	// ReasonNothingToDo: no target needed a write.
 	ReasonNothingToDo = "NothingToDo"

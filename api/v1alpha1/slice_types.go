@@ -65,7 +65,8 @@ const (
 	ReasonOptOut = "OptOut"
 	// ReasonManaged: another tool manages the object; fix it at its source.
 	ReasonManaged = "Managed"
-	// ReasonFighting: somebody keeps setting the object back after it was fixed.
+	// ReasonFighting: somebody has set the object back after it was fixed: once before its soak had passed (Failed), or
+	// again and again (Skipped).
 	ReasonFighting = "Fighting"
 	// ReasonOwned: a controller owns the object; it is fixed at its root owner.
 	ReasonOwned = "Owned"

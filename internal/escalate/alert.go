@@ -27,7 +27,7 @@ const (
 	// AlertRemediationNoProgress: a plan has made no progress for twice its deadline,
 	// whatever phases it has gone through.
 	AlertRemediationNoProgress = "EvenkeelRemediationNoProgress"
-	// AlertRemediationFailedTargets: a plan ended, but some targets couldn't be fixed.
+	// AlertRemediationFailedTargets: a plan ended, but some targets couldn't be fixed, or were set back by others.
 	AlertRemediationFailedTargets = "EvenkeelRemediationFailedTargets"
 	// AlertManagedByOther: objects violate that another tool manages or keeps
 	// setting back; their owners must fix them.

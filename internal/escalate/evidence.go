@@ -40,6 +40,8 @@ type Evidence struct {
 	// Left is the number of targets that are left to their owners, and Fights how
 	// many of these somebody keeps setting back.
 	Left, Fights int
+	// SetBack is the number of targets that failed because somebody else set them back.
+	SetBack int
 }
 
 // TargetEvidence is one target.
@@ -70,6 +72,9 @@ func EvidenceOf(status v1alpha1.RemediationStatus, parts []v1alpha1.RemediationS
 			}
 			if rec.State == v1alpha1.TargetSkipped && rec.Reason == v1alpha1.ReasonFighting {
 				e.Fights++
+			}
+			if rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonFighting {
+				e.SetBack++
 			}
 			all = append(all, TargetEvidence{Object: part.Targets[i].Object, State: rec.State,
 				Reason: rec.Reason, Message: rec.Message, Proposal: rec.Proposal,

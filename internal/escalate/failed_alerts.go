@@ -37,19 +37,44 @@ func failedTargets(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{alert: AlertRemediationFailedTargets, urgency: normal, since: p.Remediation.EndTime(), goesOn: true,
-		summary: fmt.Sprintf("%d objects couldn't be fixed by plan %s of policy %s", p.Status.Counts.Failed, p.Name,
-			p.Spec.Plan.Policy.Name),
-		description: p.text("They still violate the policy. "+p.whatFollows(),
-			"see the reason of each object; to try again at once: "+p.retryCommand())}
+		summary: p.notFixed(),
+		description: p.text("They still violate the policy. "+p.whatFollows(), p.whatToDo()+
+			"; to try again at once: "+p.retryCommand())}
 	if known && i == len(plans)-1 {
 		f.due = f.since
 	}
 	return f, true
 }
 
+// notFixed tells the objects that failed: an object that was fixed and that somebody else set
+// back is no object that couldn't be fixed.
+func (p plan) notFixed() string {
+	failed, of := p.Status.Counts.Failed, fmt.Sprintf("by plan %s of policy %s", p.Name, p.Spec.Plan.Policy.Name)
+	switch fights := int32(p.evidence.SetBack); {
+	case fights == 0:
+		return fmt.Sprintf("%d objects couldn't be fixed %s", failed, of)
+	case fights >= failed:
+		return fmt.Sprintf("%d objects were fixed %s, and set back in a fight", failed, of)
+	default:
+		return fmt.Sprintf("%d objects couldn't be fixed %s, and %d were fixed and set back in a fight",
+			failed-fights, of, fights)
+	}
+}
+
+// whatToDo says what a person does about the objects that failed.
+func (p plan) whatToDo() string {
+	if p.evidence.SetBack == 0 {
+		return "see the reason of each object"
+	}
+	return "see the reason of each object; of one in a fight it names the field manager that set it back: fix the " +
+		"source that this takes the object from"
+}
+
 // whatFollows says truly whether a plan that ended is made again by itself.
 func (p plan) whatFollows() string {
 	switch {
+	case circuit.Blocks(p.Status) && int32(p.evidence.SetBack) >= p.Status.Counts.Failed:
+		return "This revision isn't tried again by itself: every candidate was set back by somebody else."
 	case circuit.Blocks(p.Status):
 		return "This revision isn't tried again by itself: the fix failed on every candidate."
 	case p.Status.Reason == v1alpha1.ReasonNoAnswer:

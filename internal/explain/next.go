@@ -130,8 +130,7 @@ func (e *Explanation) byPlan(t Touch, v Verdict) string {
 	}
 	switch {
 	case t.Reason == v1alpha1.ReasonFighting:
-		return fmt.Sprintf("left alone: somebody keeps setting it back; once that has ended: evenkeel rollout retry %s",
-			t.Plan)
+		return afterFight(t)
 	case t.State == v1alpha1.TargetReverted:
 		return fmt.Sprintf("nothing until the policy changes or somebody says: evenkeel rollout retry %[1]s (plan "+
 			"%[1]s was undone: %[2]s)", t.Plan, t.waits)
@@ -148,6 +147,21 @@ func (e *Explanation) byPlan(t Touch, v Verdict) string {
 	default:
 		return e.unplanned(v)
 	}
+}
+
+// afterFight says what becomes of an object that was fixed and that somebody else set back:
+// once, or again and again.
+func afterFight(t Touch) string {
+	if t.State != v1alpha1.TargetFailed {
+		return fmt.Sprintf("left alone: somebody keeps setting it back; once that has ended: evenkeel rollout retry "+
+			"%s%s", t.Plan, because(t))
+	}
+	when := "tried again by itself, less and less often; at once"
+	if t.blocks {
+		when = "nothing until the policy changes or, once the fight has ended, somebody says"
+	}
+	return fmt.Sprintf("it was fixed, and set back in a fight: %s; %s: evenkeel rollout retry %s", t.Message, when,
+		t.Plan)
 }
 
 // afterFailure says whether an object that a plan couldn't fix is tried again.

@@ -30,6 +30,10 @@ func TestNext(t *testing.T) {
 		plans[0].Reason = v1alpha1.ReasonNotAttempted
 		return plans
 	}
+	fought := func(plans []Touch) []Touch {
+		plans[0].Reason = v1alpha1.ReasonFighting
+		return plans
+	}
 	blocking := func(plans []Touch) []Touch {
 		plans[0].blocks = true
 		return plans
@@ -127,6 +131,19 @@ func TestNext(t *testing.T) {
 			Explanation{Policies: verdict(), Plans: in(v1alpha1.PhaseSucceeded, v1alpha1.TargetFailed, 1)},
 			"tags: tried again by itself, less and less often; at once: evenkeel rollout retry tags-1 (Why: the " +
 				"record's message)"},
+		"It was set back before it had soaked": {
+			Explanation{Policies: verdict(), Plans: fought(in(v1alpha1.PhaseSucceeded, v1alpha1.TargetFailed, 1))},
+			"tags: it was fixed, and set back in a fight: the record's message; tried again by itself, less and less " +
+				"often; at once: evenkeel rollout retry tags-1"},
+		"It was set back, and so was each candidate": {
+			Explanation{Policies: verdict(),
+				Plans: blocking(fought(in(v1alpha1.PhaseAborted, v1alpha1.TargetFailed, 0)))},
+			"tags: it was fixed, and set back in a fight: the record's message; nothing until the policy changes or, " +
+				"once the fight has ended, somebody says: evenkeel rollout retry tags-1"},
+		"It was set back again and again": {
+			Explanation{Policies: verdict(), Plans: fought(in(v1alpha1.PhaseSucceeded, v1alpha1.TargetSkipped, 1))},
+			"tags: left alone: somebody keeps setting it back; once that has ended: evenkeel rollout retry tags-1 " +
+				"(Fighting: the record's message)"},
 		"It couldn't be fixed, nor could any other": {
 			Explanation{Policies: verdict(), Plans: blocking(in(v1alpha1.PhaseAborted, v1alpha1.TargetFailed, 0))},
 			"tags: nothing until the policy changes or, once the cause is gone, somebody says: evenkeel rollout " +

@@ -4,7 +4,6 @@ package execute
 
 import (
 	"context"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -79,11 +78,7 @@ func setBackBy(c *rollout.Check, obj *unstructured.Unstructured, write *v1alpha1
 	if err != nil || s == fix.SideAfter {
 		return c
 	}
-	message := fmt.Sprintf("%s set the fixed fields back: fix the source that it takes the object from",
-		kube.OtherManager(obj, v1alpha1.FieldManager))
-	if s != fix.SideBefore {
-		message += "; some of the fix's fields still hold our values, as the record tells"
-	}
+	message := kube.OtherManager(obj, v1alpha1.FieldManager) + " " + fix.SetBack(write, obj)
 	return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: message}
 }
 

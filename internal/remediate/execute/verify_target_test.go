@@ -97,7 +97,7 @@ func TestAWrittenTargetIsVerified(t *testing.T) {
 			},
 			want: rollout.CheckFailed, why: v1alpha1.ReasonFixChangesMore, says: "more"},
 		"the fix was set back": {reason: "somebody keeps it", meanwhile: setBack, want: rollout.CheckSetBack,
-			why: v1alpha1.ReasonFighting, says: "set the fixed fields back"},
+			why: v1alpha1.ReasonFighting, says: "set /data/state back: fix the source"},
 		"the fix was set back, the policy has changed": {reason: "it says nothing of this plan", meanwhile: setBack,
 			stopped: true, want: rollout.CheckPassed, says: "clean"},
 		"a part of the fix was set back": {reason: "the record tells which",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kube"
 )
 
 // Look finds out whose an object is, and writes nothing.
@@ -18,8 +19,8 @@ func (a *Attempt) Look(ctx context.Context) v1alpha1.TargetRecord {
 	}
 	if a.Target.SkipReason == v1alpha1.ReasonFighting {
 		return *a.propose(ctx, a.Skipped(v1alpha1.ReasonFighting,
-			"it was fixed again and again, and somebody keeps setting it back: the event on the object says who, and "+
-				"how to go on"))
+			"it was fixed again and again, and somebody keeps setting it back (it was last written by "+
+				kube.OtherManager(a.Object, v1alpha1.FieldManager)+"): the event on the object says how to go on"))
 	}
 	if a.Target.SkipReason == v1alpha1.ReasonNamespaceFailed {
 		return *a.Skipped(v1alpha1.ReasonNamespaceFailed, "an earlier plan of this revision failed in this namespace, "+

@@ -156,6 +156,9 @@ func (b *Records) Save(ctx context.Context, c client.Writer) error {
 	return nil
 }
 
+// maxViewed is how much a view holds of why a target failed, for a plan's message.
+const maxViewed = 400
+
 // Views are the targets as the machine sees them, without checks.
 func (b *Records) Views() []rollout.TargetView {
 	out := make([]rollout.TargetView, len(b.Places))
@@ -164,6 +167,9 @@ func (b *Records) Views() []rollout.TargetView {
 		v := rollout.TargetView{Object: t.Object, Wave: t.Wave, State: rec.State, Reason: rec.Reason,
 			ExcludedFromCanary: t.ExcludedFromCanary, Recovering: rec.Recovering, LandsUntil: LandsUntil(rec),
 			Attempts: rec.Attempts}
+		if rec.State == v1alpha1.TargetFailed {
+			v.Message = prose.Shorten(rec.Message, maxViewed)
+		}
 		if rec.Wave != nil {
 			v.Wave = *rec.Wave
 		}

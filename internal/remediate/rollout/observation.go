@@ -76,6 +76,8 @@ type TargetView struct {
 	Wave   int32
 	State  v1alpha1.TargetState
 	Reason string
+	// Message says why a target failed.
+	Message string
 	// NextAttemptAt is when the next try may begin; zero means now.
 	NextAttemptAt time.Time
 	// LandsUntil is until when a write of unknown outcome may reach the object; zero

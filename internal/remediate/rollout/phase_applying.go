@@ -135,11 +135,11 @@ func (o Observation) afterWave(m Members) Intent {
 	}
 	switch {
 	case !proved && (len(m.failed) > 0 || cut != ""):
-		return o.noCanary(m) // every target was tried as the canary, and none could be written
+		return o.noCanary(m) // every target was tried as the canary, and none proved anything
 	case o.unverified():
 		return o.ended(v1alpha1.PhaseAborted, v1alpha1.ReasonUnverified,
 			o.Label(o.Status.Wave)+": all that was written has been set back or taken away by others, so that nothing "+
-				"was verified; nothing more is begun")
+				"was verified; nothing more is begun"+o.lastFight(o.fights(m.failed)))
 	case cut != "":
 		return o.ended(v1alpha1.PhaseSuperseded, v1alpha1.ReasonPolicyChanged, cut)
 	case !found:
@@ -181,7 +181,7 @@ func (o Observation) anotherCanary(m Members, here canary.Stage) Intent {
 	for _, i := range atMost(candidates, o.Spec.Plan.Waves[here.First]) {
 		marks = append(marks, Mark{Target: i, State: v1alpha1.TargetPending, Wave: &wave})
 	}
-	return o.stay(fmt.Sprintf("no canary could be written yet; drawing %s into the canary",
+	return o.stay(fmt.Sprintf("%s; drawing %s into the canary", o.noCanaryYet(m),
 		o.Targets[marks[0].Target].Object.String()),
 		Intent{Marks: marks})
 }
@@ -196,14 +196,13 @@ func (o Observation) noCanary(m Members) Intent {
 	}
 	if len(m.failed) > 0 {
 		reason, failedIn = v1alpha1.ReasonNoViableCanary, o.atFault(m)
-		last := o.Targets[m.failed[len(m.failed)-1]]
-		message = fmt.Sprintf("%d candidates in a row couldn't be written, the last, %s: %s; %s",
-			len(m.failed), last.Object.String(), last.Reason, remedy(last.Reason))
+		message = o.cameToNothing(m.failed) + ", " + o.lastCandidate(m.failed)
 		if against := o.againstFix(m); against < len(m.failed) && against < circuit.MaxCanaryFailures {
 			reason = v1alpha1.ReasonNoAnswer
-			message = fmt.Sprintf("%d candidates in a row couldn't be written, %d of them for reasons that say "+
-				"nothing of the fix, the last, %s: %s; another plan is made by itself",
-				len(m.failed), len(m.failed)-against, last.Object.String(), last.Reason)
+			last := o.Targets[m.failed[len(m.failed)-1]]
+			message = fmt.Sprintf("%s, %d of them for reasons that say nothing of the fix, the last, %s: %s; another "+
+				"plan is made by itself", o.cameToNothing(m.failed), len(m.failed)-against, last.Object.String(),
+				last.Reason)
 		}
 	}
 	if done := o.Count(v1alpha1.TargetDone); done > 0 {
@@ -252,7 +251,7 @@ func (o Observation) succeeded() Intent {
 	switch {
 	case failed > 0:
 		intent.Reason = v1alpha1.ReasonSomeTargetsFailed
-		intent.Message += fmt.Sprintf("; %d couldn't be fixed: see their reasons in the slices", failed)
+		intent.Message += o.notFixed()
 	case done == 0 && o.leftToOwners() > 0:
 		intent.Reason = v1alpha1.ReasonOwnersNotified
 		intent.Message = fmt.Sprintf("%d of %d objects are left to their owners: the slices hold each fix as a diff",

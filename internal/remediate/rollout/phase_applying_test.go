@@ -206,9 +206,10 @@ func TestStepApplying(t *testing.T) {
 			in: applying(1, target(0, done), target(1, failed, because(v1alpha1.ReasonFighting)),
 				target(2, pending)),
 			want: "Aborted w1 Unverified: wave 1 of 2: all that was written has been set back or taken away by " +
-				"others, so that nothing was verified; nothing more is begun | mark 2 Skipped NotAttempted: wave 1 " +
-				"of 2: all that was written has been set back or taken away by others, so that nothing was " +
-				"verified; nothing more is begun"},
+				"others, so that nothing was verified; nothing more is begun; the last fight, Deployment shop/b: " +
+				"Fighting | mark 2 Skipped NotAttempted: wave 1 of 2: all that was written has been set back or " +
+				"taken away by others, so that nothing was verified; nothing more is begun; the last fight, " +
+				"Deployment shop/b: Fighting"},
 		"what was written has been set back but for one": {
 			reason: "that one was verified",
 			in: applying(1, target(0, done), target(1, failed, because(v1alpha1.ReasonFighting)),
@@ -218,8 +219,9 @@ func TestStepApplying(t *testing.T) {
 			reason: "only the wave at work counts",
 			in: applying(2, target(0, done), target(1, failed, because(v1alpha1.ReasonFighting)),
 				target(2, failed, because(v1alpha1.ReasonAdmissionDenied))),
-			want: "Succeeded w2 SomeTargetsFailed: 1 of 3 targets fixed and verified; 2 couldn't be fixed: see their " +
-				"reasons in the slices | count PlanSucceeded plan/plan 1 shop=1"},
+			want: "Succeeded w2 SomeTargetsFailed: 1 of 3 targets fixed and verified; 1 couldn't be fixed: see their " +
+				"reasons in the slices; 1 fixed, and set back in a fight; the last fight, Deployment shop/b: " +
+				"Fighting | count PlanSucceeded plan/plan 1 shop=1"},
 		"an end that a crash interrupted": {
 			reason: "its marks were kept, its phase wasn't", in: applying(1, target(0, done), target(1, done),
 				target(2, skipped, because(v1alpha1.ReasonNotAttempted))),

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"slices"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
+
+// A target that was fixed and that somebody else set back is lost to a fight: it was
+// written, and the fix isn't at fault. What is said of a plan says so, and with whom.
+
+// fought says whether the target was fixed, and set back by somebody else.
+func (t TargetView) fought() bool {
+	return t.State == v1alpha1.TargetFailed && t.Reason == v1alpha1.ReasonFighting
+}
+
+// fights are those of some targets that are lost to fights.
+func (o Observation) fights(of []int) []int {
+	return slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !o.Targets[i].fought() })
+}
+
+// failedTargets are all targets of the plan that failed.
+func (o Observation) failedTargets() []int {
+	var failed []int
+	for i, t := range o.Targets {
+		if t.State == v1alpha1.TargetFailed {
+			failed = append(failed, i)
+		}
+	}
+	return failed
+}
+
+// fight tells the last of some fights: which object, who set which field back, and what to do.
+func (o Observation) fight(fights []int) string {
+	last := o.Targets[fights[len(fights)-1]]
+	text := last.Object.String() + ": " + last.Reason
+	if last.Message != "" {
+		text = last.Object.String() + ": " + last.Message
+	}
+	return text
+}
+
+// lastFight adds the last of some fights to a message; nothing when there was none.
+func (o Observation) lastFight(fights []int) string {
+	if len(fights) == 0 {
+		return ""
+	}
+	return "; the last fight, " + o.fight(fights)
+}
+
+// cameToNothing says what became of candidates in a row that all failed: they couldn't be
+// written, or were written and lost to a fight.
+func (o Observation) cameToNothing(failed []int) string {
+	switch fights := o.fights(failed); len(fights) {
+	case 0:
+		return fmt.Sprintf("%d candidates in a row couldn't be written", len(failed))
+	case len(failed):
+		return fmt.Sprintf("%d candidates in a row were fixed, and set back in a fight", len(failed))
+	default:
+		return fmt.Sprintf("%d candidates in a row came to nothing, %d of them fixed, and set back in a fight%s",
+			len(failed), len(fights), o.lastFight(fights))
+	}
+}
+
+// lastCandidate says why the last of candidates in a row failed, and what to do.
+func (o Observation) lastCandidate(failed []int) string {
+	last := o.Targets[failed[len(failed)-1]]
+	if last.fought() {
+		return "the last, " + o.fight(failed)
+	}
+	return fmt.Sprintf("the last, %s: %s; %s", last.Object.String(), last.Reason, remedy(last.Reason))
+}
+
+// noCanaryYet says why another canary is drawn.
+func (o Observation) noCanaryYet(m Members) string {
+	if fights := o.fights(m.failed); len(fights) > 0 {
+		return fmt.Sprintf("no canary has proved anything yet: %d fixed, and set back in a fight%s", len(fights),
+			o.lastFight(fights))
+	}
+	return "no canary could be written yet"
+}
+
+// notFixed tells the targets that failed in a plan that has ended: those that couldn't be
+// fixed, and those that were.
+func (o Observation) notFixed() string {
+	failed := o.failedTargets()
+	fights := o.fights(failed)
+	text := ""
+	if n := len(failed) - len(fights); n > 0 {
+		text = fmt.Sprintf("; %d couldn't be fixed: see their reasons in the slices", n)
+	}
+	if len(fights) > 0 {
+		text += fmt.Sprintf("; %d fixed, and set back in a fight%s", len(fights), o.lastFight(fights))
+	}
+	return text
+}
