@@ -3,6 +3,7 @@
 package preview
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -21,6 +22,8 @@ const DigestPrefix = "sha256:"
 type Change struct {
 	// Digest is of all that would be written, with the values before it; empty when nothing would be.
 	Digest string
+	// Alike is equal for changes that people are shown as one; empty where it isn't known.
+	Alike string
 	// Text tells the change to people; empty where it isn't told here.
 	Text string
 	// SameAs says that the text is that of an earlier target of the same slice, by its
@@ -33,20 +36,26 @@ type Change struct {
 const (
 	changeLine   = "change " + DigestPrefix
 	noChangeLine = "no change: "
+	alikeTo      = " like "
 	sameAs       = " as target "
 )
 
 // String is the change as a record holds it.
 func (c Change) String() string {
-	switch {
-	case c.Digest == "":
+	if c.Digest == "" {
 		return noChangeLine + c.Why
-	case c.SameAs > 0:
-		return "change " + c.Digest + sameAs + strconv.Itoa(c.SameAs)
-	case c.Text == "":
-		return "change " + c.Digest
 	}
-	return "change " + c.Digest + "\n" + c.Text
+	head := "change " + c.Digest
+	if c.Alike != "" {
+		head += alikeTo + c.Alike
+	}
+	switch {
+	case c.SameAs > 0:
+		return head + sameAs + strconv.Itoa(c.SameAs)
+	case c.Text == "":
+		return head
+	}
+	return head + "\n" + c.Text
 }
 
 // ParseChange reads a record's proposal; false for one that isn't of a plan that is
@@ -59,9 +68,10 @@ func ParseChange(proposal string) (Change, bool) {
 		return Change{}, false
 	}
 	head, text, _ := strings.Cut(proposal, "\n")
-	digest, number, _ := strings.Cut(strings.TrimPrefix(head, "change "), sameAs)
+	digests, number, _ := strings.Cut(strings.TrimPrefix(head, "change "), sameAs)
+	digest, alike, _ := strings.Cut(digests, alikeTo)
 	same, _ := strconv.Atoi(number) // 0 for none
-	return Change{Digest: digest, Text: text, SameAs: max(same, 0)}, true
+	return Change{Digest: digest, Alike: alike, Text: text, SameAs: max(same, 0)}, true
 }
 
 // Proposal is what a plan that awaits its approval would do, as far as it is known.
@@ -158,10 +168,10 @@ func groupOf(kind string, c Change, slice *v1alpha1.RemediationSlice) groupKey {
 	}
 	if n := c.SameAs; n > 0 && n <= len(slice.Records) {
 		if first, told := ParseChange(slice.Records[n-1].Proposal); told {
-			return groupKey{kind: kind, digest: c.Digest, change: first.Text}
+			return groupKey{kind: kind, digest: cmp.Or(c.Alike, c.Digest), change: first.Text}
 		}
 	}
-	return groupKey{kind: kind, digest: c.Digest, change: c.Text}
+	return groupKey{kind: kind, digest: cmp.Or(c.Alike, c.Digest), change: c.Text}
 }
 
 // digest adds up all that is approved.

@@ -24,6 +24,9 @@ func TestAChangeIsReadAsItWasWritten(t *testing.T) {
 		"with its text":                 {Digest: digestA, Text: "/spec/a: 1 → 2\n/spec/b: 1 → 2\n"},
 		"as that of another":            {Digest: digestA, SameAs: 3},
 		"without a text":                {Digest: digestA},
+		"like others, with its text":    {Digest: digestA, Alike: "cccc", Text: "/spec/a: 1 → 2\n"},
+		"like others, as another":       {Digest: digestA, Alike: "cccc", SameAs: 3},
+		"like others, without a text":   {Digest: digestA, Alike: "cccc"},
 		"none":                          {Why: "AlreadyClean: the object doesn't violate the policy any more"},
 		"with a text that plays a head": {Digest: digestA, Text: "no change: really\n"},
 	} {
@@ -64,6 +67,23 @@ func named(g preview.Group) string {
 		names = append(names, t.Name)
 	}
 	return strings.Join(names, " ")
+}
+
+// TestChangesOfOtherContainersAreShownAsOne: what is approved of each is bound to its container all the same.
+func TestChangesOfOtherContainersAreShownAsOne(t *testing.T) {
+	text := "/spec/containers/0/a: 1 → 2\n"
+	proposals := func(alike string) *preview.Proposal {
+		rem, slices := planOf([]string{preview.Change{Digest: digestA, Alike: "cccc", Text: text}.String(),
+			preview.Change{Digest: digestB, Alike: alike, SameAs: 1}.String()})
+		return preview.ProposalOf(rem, slices)
+	}
+	one, two := proposals("cccc"), proposals("dddd")
+	if len(one.Groups) != 1 || named(one.Groups[0]) != "web-0 web-1" || len(two.Groups) != 2 {
+		t.Errorf("got %+v and %+v, want one group and two", one.Groups, two.Groups)
+	}
+	if one.Digest == two.Digest || one.Digest == "" {
+		t.Errorf("digests are %q and %q", one.Digest, two.Digest)
+	}
 }
 
 func TestTargetsWithEqualChangesAreTogether(t *testing.T) {

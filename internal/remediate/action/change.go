@@ -37,8 +37,21 @@ type Change struct {
 
 // DigestOf is the SHA-256, in hex, of all that a fix writes, with the values before it:
 // another value before or after it, another place or another container gives another one.
-// The time of a restart doesn't count.
-func DigestOf(apiVersion, kind string, changes []Change) (string, error) {
+// The time of a restart doesn't count. Alike is the same of all but the names of the list elements:
+// it is equal where people would call the changes equal.
+func DigestOf(apiVersion, kind string, changes []Change) (digest, alike string, err error) {
+	if digest, err = digestOf(apiVersion, kind, changes); err != nil {
+		return "", "", err
+	}
+	nameless := slices.Clone(changes)
+	for i := range nameless {
+		nameless[i].Keys = nil
+	}
+	alike, err = digestOf(apiVersion, kind, nameless)
+	return digest, alike, err
+}
+
+func digestOf(apiVersion, kind string, changes []Change) (string, error) {
 	type write struct {
 		Type        policy.ActionType `json:"type"`
 		Subresource string            `json:"subresource,omitempty"`

@@ -19,11 +19,31 @@ func changeOf(path string, before, after any) action.Change {
 
 func approvedDigest(t *testing.T, changes ...action.Change) string {
 	t.Helper()
-	digest, err := action.DigestOf("apps/v1", "Deployment", changes)
+	digest, _, err := action.DigestOf("apps/v1", "Deployment", changes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return digest
+}
+
+func TestChangesAreAlikeWhateverTheirContainersAreCalled(t *testing.T) {
+	const path = "/spec/containers/0/image"
+	web, db, other := changeOf(path, "a", "b"), changeOf(path, "a", "b"), changeOf(path, "a", "c")
+	db.Keys[0].Value = "db"
+	alike := func(c action.Change) string {
+		t.Helper()
+		_, alike, err := action.DigestOf("apps/v1", "Deployment", []action.Change{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return alike
+	}
+	if alike(web) != alike(db) || alike(web) == alike(other) {
+		t.Errorf("got %q, %q and %q for another value", alike(web), alike(db), alike(other))
+	}
+	if len(db.Keys) != 1 {
+		t.Error("the change was changed")
+	}
 }
 
 func TestADigestTellsWhatIsWrittenFromAllElse(t *testing.T) {
@@ -57,7 +77,7 @@ func TestADigestTellsWhatIsWrittenFromAllElse(t *testing.T) {
 	if approvedDigest(t, changeOf(path, int64(1), int64(2))) != genuine {
 		t.Error("the digest of the same isn't the same")
 	}
-	if _, err := action.DigestOf("v1", "X", []action.Change{changeOf(path, nil, func() {})}); err == nil {
+	if _, _, err := action.DigestOf("v1", "X", []action.Change{changeOf(path, nil, func() {})}); err == nil {
 		t.Error("what can't be written has a digest")
 	}
 }
@@ -150,7 +170,7 @@ func TestTell(t *testing.T) {
 func TestWhoeverMakesTheParentMeanwhileChangesNoFix(t *testing.T) {
 	digest := func(fields ...action.Field) string {
 		t.Helper()
-		sum, err := action.DigestOf("v1", "ConfigMap", []action.Change{
+		sum, _, err := action.DigestOf("v1", "ConfigMap", []action.Change{
 			{Step: action.Step{Type: policy.ActionPatch}, Fields: fields}})
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +194,7 @@ func TestWhoeverMakesTheParentMeanwhileChangesNoFix(t *testing.T) {
 func TestWhatIsDeletedIsPartOfWhatIsApproved(t *testing.T) {
 	digest := func(object map[string]any) string {
 		t.Helper()
-		sum, err := action.DigestOf("v1", "ConfigMap", []action.Change{
+		sum, _, err := action.DigestOf("v1", "ConfigMap", []action.Change{
 			{Step: action.Step{Type: policy.ActionDelete}, Removed: object}})
 		if err != nil {
 			t.Fatal(err)

@@ -44,6 +44,9 @@ func (a *Attempt) Propose(ctx context.Context) (preview.Change, *v1alpha1.Target
 	return a.Change()
 }
 
+// alikeLength is as much of a digest as tells the changes of a plan apart that are shown.
+const alikeLength = 16
+
 // Change is what the attempt's writes come to. It returns a record when that can't be told.
 func (a *Attempt) Change() (preview.Change, *v1alpha1.TargetRecord) {
 	changes := make([]action.Change, len(a.Steps))
@@ -57,12 +60,12 @@ func (a *Attempt) Change() (preview.Change, *v1alpha1.TargetRecord) {
 		}
 	}
 	ref := a.Target.Object
-	digest, err := action.DigestOf(ref.APIVersion, ref.Kind, changes)
+	digest, alike, err := action.DigestOf(ref.APIVersion, ref.Kind, changes)
 	if err != nil {
 		return preview.Change{}, a.Failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
 	values := kube.ReadByView(ref.APIVersion, ref.Kind, ref.Namespace)
-	return preview.Change{Digest: preview.DigestPrefix + digest,
+	return preview.Change{Digest: preview.DigestPrefix + digest, Alike: alike[:alikeLength],
 		Text: action.Tell(changes, values, policy.SecretsOf(a.Object.Object, a.Patched))}, nil
 }
 
