@@ -120,12 +120,12 @@ func (w *walker) addOther(path string, entry fs.DirEntry) {
 	case mode.IsRegular():
 		w.addFile(path, true)
 	default:
-		w.skipped(Problem{File: path, Message: "it is " + typeOf(mode) + ", not a file"})
+		w.skipped(Problem{File: path, Message: "it is " + TypeOf(mode) + ", not a file"})
 	}
 }
 
-// typeOf says what something is that is no file.
-func typeOf(mode fs.FileMode) string {
+// TypeOf says what something is that is neither a file nor a directory.
+func TypeOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
 		return "a named pipe (FIFO)"

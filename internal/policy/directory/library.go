@@ -35,8 +35,11 @@ func OpenWith(dir, library string) (Tree, error) {
 	return tree, nil
 }
 
-// HoldsRego says that a path leads to Rego.
+// HoldsRego says that a path, or what it links to, leads to Rego.
 func HoldsRego(path string) (found bool, err error) {
+	if behind, err := filepath.EvalSymlinks(path); err == nil {
+		path = behind
+	}
 	err = filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

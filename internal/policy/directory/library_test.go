@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"evenkeel.dev/evenkeel/internal/policy/directory"
@@ -60,6 +61,52 @@ func TestALibraryThatIsNamedStandsInForTheNearest(t *testing.T) {
 			}
 			if (err == nil) != (tc.fails == "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
 				t.Fatalf("%s: got %v, want %q", tc.reason, err, tc.fails)
+			}
+		})
+	}
+}
+
+// TestWhatLinksLeadToIsToldOrRead has links and pipes where policies are looked for.
+func TestWhatLinksLeadToIsToldOrRead(t *testing.T) {
+	top := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"policies/hats", "elsewhere/caps", "docs/pages", "piped/hats"} {
+		must(os.MkdirAll(filepath.Join(top, dir), 0o755))
+	}
+	policy := []byte(minimalHead + goodBody)
+	for _, file := range []string{"policies/hats/hats.rego", "elsewhere/caps/caps.rego", "piped/hats/hats.rego"} {
+		must(os.WriteFile(filepath.Join(top, file), policy, 0o600))
+	}
+	must(os.WriteFile(filepath.Join(top, "docs/pages/a.md"), nil, 0o600))
+	for link, to := range map[string]string{"link": "policies", "policies/docs": "../docs",
+		"policies/gone": "../nowhere", "linked": "elsewhere"} {
+		must(os.Symlink(to, filepath.Join(top, link)))
+	}
+	must(os.MkdirAll(filepath.Join(top, "linking"), 0o755))
+	must(os.Symlink("../policies/hats", filepath.Join(top, "linking/hats")))
+	must(syscall.Mkfifo(filepath.Join(top, "piped/hats/more.rego"), 0o600))
+	for name, tc := range map[string]struct{ dir, fails string }{
+		"a directory with other links": {"policies", ""},
+		"a link to one":                {"link", ""},
+		"a policy that is a link":      {"linking", "hats: it is a link to a directory with Rego"},
+		"a pipe":                       {"piped", "piped/hats/more.rego: it is a named pipe (FIFO), not a file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(top, tc.dir)
+			if held, err := directory.HoldsRego(dir); err != nil || held != (tc.dir != "linking") {
+				t.Errorf("it holds Rego: %t, %v", held, err)
+			}
+			tree, err := directory.Open(dir)
+			if err == nil {
+				_, err = directory.Load(tree.FS, tree.Root)
+			}
+			if (err == nil) != (tc.fails == "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
+				t.Errorf("got %v, want %q", err, tc.fails)
 			}
 		})
 	}

@@ -4,11 +4,14 @@ package directory
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+
+	"evenkeel.dev/evenkeel/internal/manifest"
 )
 
 // LibraryDir is the directory at the top of the file system whose modules the
@@ -46,11 +49,12 @@ func readTree(fsys fs.FS, root string, found *problems) ([]*directory, error) {
 		case err != nil:
 			return err
 		case !entry.IsDir():
+			linked(fsys, at, entry, found)
 			return nil
 		case at != root && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
 		}
-		dir, holdsDirs, err := readDirectory(fsys, at)
+		dir, holdsDirs, err := readDirectory(fsys, at, found)
 		if err != nil {
 			return err
 		}
@@ -69,19 +73,57 @@ func readTree(fsys fs.FS, root string, found *problems) ([]*directory, error) {
 	return dirs, nil
 }
 
-// typeOf is the type of an entry, or of what it leads to when it is a link: only then is the file asked.
-func typeOf(fsys fs.FS, at string, entry fs.DirEntry) (fs.FileMode, error) {
-	if entry.Type()&fs.ModeSymlink == 0 {
-		return entry.Type(), nil
+// linked finds what a link leads to that nobody would read: a directory may lead back, and isn't walked into.
+func linked(fsys fs.FS, at string, entry fs.DirEntry, found *problems) {
+	if entry.Type()&fs.ModeSymlink == 0 || strings.HasPrefix(entry.Name(), ".") {
+		return
 	}
-	info, err := fs.Stat(fsys, at)
-	if err != nil {
-		return 0, err
+	if info, err := fs.Stat(fsys, at); err != nil || !info.IsDir() {
+		return
 	}
-	return info.Mode().Type(), nil
+	rego := fs.WalkDir(fsys, at, func(below string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(below, extension) {
+			return errFound
+		}
+		return nil
+	})
+	if errors.Is(rego, errFound) {
+		found.add(at, 0, "it is a link to a directory with Rego, which isn't followed: put the directory there, or "+
+			"remove the link")
+	}
 }
 
-func readDirectory(fsys fs.FS, at string) (dir *directory, holdsDirs bool, err error) {
+// errFound ends a walk that has found what it looks for.
+var errFound = errors.New("found")
+
+// ReadFile is fs.ReadFile for what is a file, or a link to one: a pipe or a device may never end.
+func ReadFile(fsys fs.FS, name string) ([]byte, error) {
+	switch other, err := notAFile(fsys, name, fs.ModeSymlink); {
+	case err != nil:
+		return nil, err
+	case other != "":
+		return nil, fmt.Errorf("%s is %s, not a file: remove it", name, other)
+	}
+	return fs.ReadFile(fsys, name)
+}
+
+// notAFile says what an entry of some type is, or leads to, that is neither a file nor a directory; empty for
+// one that is. The file itself is only asked when it may be a link.
+func notAFile(fsys fs.FS, name string, mode fs.FileMode) (string, error) {
+	if mode&fs.ModeSymlink != 0 {
+		info, err := fs.Stat(fsys, name)
+		if err != nil {
+			return "", err
+		}
+		mode = info.Mode().Type()
+	}
+	if mode.IsRegular() || mode.IsDir() {
+		return "", nil
+	}
+	return manifest.TypeOf(mode), nil
+}
+
+func readDirectory(fsys fs.FS, at string, found *problems) (dir *directory, holdsDirs bool, err error) {
 	entries, err := fs.ReadDir(fsys, at)
 	if err != nil {
 		return nil, false, err
@@ -96,10 +138,11 @@ func readDirectory(fsys fs.FS, at string) (dir *directory, holdsDirs bool, err e
 		if !strings.HasSuffix(name, extension) || strings.HasSuffix(name, testSuffix) {
 			continue
 		}
-		if mode, err := typeOf(fsys, path.Join(at, name), entry); err != nil {
+		if other, err := notAFile(fsys, path.Join(at, name), entry.Type()); err != nil {
 			return nil, false, err
-		} else if !mode.IsRegular() {
-			continue // a pipe or a device may never end
+		} else if other != "" {
+			found.add(path.Join(at, name), 0, "it is %s, not a file: remove it", other)
+			continue
 		}
 		text, err := fs.ReadFile(fsys, path.Join(at, name))
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
 // ExamplesFile is the name of the examples in a policy's directory.
@@ -85,7 +86,7 @@ type Expectation struct {
 
 // readExamples reads a policy directory's examples, strictly.
 func readExamples(fsys fs.FS, dir string) ([]Example, error) {
-	text, err := fs.ReadFile(fsys, path.Join(dir, ExamplesFile))
+	text, err := directory.ReadFile(fsys, path.Join(dir, ExamplesFile))
 	if err != nil {
 		return nil, fmt.Errorf(
 			"the policy has no examples: write %s with an object that passes and one that violates: %w", ExamplesFile,

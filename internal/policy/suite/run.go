@@ -155,7 +155,7 @@ func readModules(fsys fs.FS, roots ...string) (map[string]string, error) {
 			case err != nil || entry.IsDir() || !strings.HasSuffix(at, ".rego"):
 				return err
 			}
-			text, err := fs.ReadFile(fsys, at)
+			text, err := directory.ReadFile(fsys, at)
 			modules[at] = string(text)
 			return err
 		})

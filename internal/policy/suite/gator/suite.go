@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
 // group is the API group of suites.
@@ -100,7 +101,7 @@ func readSuite(fsys fs.FS, file string) (*suite, error) {
 // documents are the objects in a file that a suite names.
 func documents(fsys fs.FS, suiteFile, name string) ([]manifest.Document, error) {
 	file := path.Join(path.Dir(suiteFile), name)
-	text, err := fs.ReadFile(fsys, file)
+	text, err := directory.ReadFile(fsys, file)
 	if err != nil {
 		return nil, fmt.Errorf("%w: paths are relative to the suite's file", err)
 	}
