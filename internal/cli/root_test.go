@@ -21,7 +21,7 @@ func TestUnknownCommandsEndWithCodeTwo(t *testing.T) {
 		"a slip in what rollout does": {"a script must not take it for done", []string{"rollout", "aprove", "web"},
 			`no command "aprove": give one of abort, approve`},
 		"a slip in the kill switch": {"a person must not take it for done", []string{"breaker", "opne", "global"},
-			`no command "opne": give one of close, list, open, reset`},
+			`no command "opne": give one of close, history, list, open, reset`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

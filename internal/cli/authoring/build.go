@@ -75,7 +75,7 @@ func build(rego *command.RegoTree, dir string, stderr io.Writer) ([]byte, error)
 	if err != nil {
 		return nil, command.Exit(command.ExitFailed, tree.Located(err))
 	}
-	warn(stderr, tree, located)
+	command.WarnOf(stderr, tree, located)
 	policies := make([]*v1alpha1.ClusterRegoPolicy, len(located))
 	for i := range located {
 		policies[i] = located[i].Definition

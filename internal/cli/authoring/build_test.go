@@ -172,6 +172,9 @@ remediaton contains {"action": "none"} if input.object.metadata.name == "x"
 		t.Fatalf("code %d: %s", code, message)
 	}
 	file := filepath.Join(dir, "named/named.rego")
+	if tested, _, _ := commandline.Invoke(t, newTestCommand(), dir); !strings.Contains(tested, "warning: "+file) {
+		t.Errorf("the tests warn of nothing:\n%s", tested)
+	}
 	want := "warning: " + file +
 		`:8: Kubernetes has no kind "Deploymnt" in the groups ["apps"]: the policy would judge ` +
 		"nothing by it; did you mean Deployment?\nwarning: " + file +

@@ -3,6 +3,7 @@
 package authoring
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -91,18 +92,23 @@ func (o *testOptions) runTests(ctx context.Context, out io.Writer, dir string) e
 	if err != nil {
 		return err
 	}
+	var text bytes.Buffer
 	for _, failure := range report.Failures {
 		failure.File = tree.Path(failure.File)
-		fmt.Fprintln(out, failure)
+		fmt.Fprintln(&text, failure)
 	}
+	command.WarnOf(&text, tree, report.Policies)
 	if o.chosen == nil && len(report.Files) > 0 {
-		printCoverage(out, tree, report)
+		printCoverage(&text, tree, report)
 	}
 	skipped := ""
 	if report.Skipped > 0 {
 		skipped = fmt.Sprintf(", %d skipped", report.Skipped)
 	}
-	fmt.Fprintf(out, "%d passed, %d failed%s\n", report.Passed, len(report.Failures), skipped)
+	fmt.Fprintf(&text, "%d passed, %d failed%s\n", report.Passed, len(report.Failures), skipped)
+	if _, err := out.Write(text.Bytes()); err != nil {
+		return command.Exit(command.ExitFailure, fmt.Errorf("print the outcome: %w", err))
+	}
 	switch {
 	case !report.OK():
 		return command.Exit(command.ExitFailed, errors.New("not everything holds: see above"))

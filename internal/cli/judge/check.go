@@ -65,6 +65,7 @@ when something couldn't be read or judged; what could be is still reported.`,
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
 	cmd.Args = command.TakesPaths
 	o.policies.connection, o.policies.offline = connect.TakesCluster(cmd), true
+	o.policies.stderr = cmd.ErrOrStderr
 	o.policies.AddFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))

@@ -57,6 +57,7 @@ With --dry-run, what it would change counts as left.`,
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
 	cmd.Args = command.TakesPaths
 	o.policies.connection, o.policies.offline = connect.TakesCluster(cmd), true
+	o.policies.stderr = cmd.ErrOrStderr
 	o.policies.AddFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "the namespace of objects that name none")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the changes as a unified diff instead of making them")

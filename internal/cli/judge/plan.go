@@ -76,6 +76,7 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 	}
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
 	o.policies.connection = connect.TakesCluster(cmd)
+	o.policies.stderr = cmd.ErrOrStderr
 	connect.Completes(cmd, o.policies.connection, connect.PolicyNames)
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.policies.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory "+

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ type policyChoice struct {
 	rego       command.RegoTree
 	// connection is where --in-force reads; the command's own connection flags.
 	connection *connect.Flags
+	// stderr takes what policies in Rego say that can hardly be meant; nil for nowhere.
+	stderr func() io.Writer
 	// offline: the command asks a cluster for the policies in force only, and none without --in-force.
 	offline bool
 	// namespaces are those of the cluster by name, once load has asked it.

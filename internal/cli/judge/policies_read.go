@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,15 +23,15 @@ import (
 
 // addPath adds the policies of a directory of Rego, or the policies, templates and
 // Waiver objects of YAML.
-func (s *policySet) addPath(ctx context.Context, tree *command.RegoTree, path string, library bool) error {
+func (s *policySet) addPath(ctx context.Context, c *policyChoice, path string) error {
 	rego, err := directory.HoldsRego(path)
 	if err != nil {
 		return command.Exit(command.ExitUsage, fmt.Errorf("--policy: %w", err))
 	}
 	if rego {
-		return s.addRego(tree, path)
+		return s.addRego(&c.rego, path, c.stderr)
 	}
-	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{Library: library})
+	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{Library: c.reader.Library()})
 	if err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}
@@ -49,16 +50,21 @@ func (s *policySet) size() int {
 	return len(s.policies) + len(s.templates) + len(s.strategies) + len(s.waivers)
 }
 
-func (s *policySet) addRego(rego *command.RegoTree, dir string) error {
+func (s *policySet) addRego(rego *command.RegoTree, dir string, stderr func() io.Writer) error {
 	tree, err := rego.Open(dir)
 	if err != nil {
 		return err
 	}
-	loaded, err := directory.Load(tree.FS, tree.Root)
+	located, err := directory.LoadLocated(tree.FS, tree.Root)
 	if err != nil {
 		return command.Exit(command.ExitFailure, tree.Located(err))
 	}
-	s.add(loaded...)
+	for _, p := range located {
+		s.add(p.Definition)
+	}
+	if stderr != nil {
+		command.WarnOf(stderr(), tree, located)
+	}
 	return nil
 }
 
@@ -182,7 +188,7 @@ func (s *policySet) addCluster(ctx context.Context, flags *connect.Flags) error 
 func (c *policyChoice) given(ctx context.Context) (*policySet, error) {
 	set := &policySet{}
 	for _, path := range c.paths {
-		if err := set.addPath(ctx, &c.rego, path, c.reader.Library()); err != nil {
+		if err := set.addPath(ctx, c, path); err != nil {
 			return nil, err
 		}
 	}

@@ -68,6 +68,7 @@ its work.`,
 	}
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
 	o.policies.connection = connect.TakesCluster(cmd)
+	o.policies.stderr = cmd.ErrOrStderr
 	o.policies.AddFlags(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVar(&o.name, "name", "evenkeel-policies", "what the names of the roles begin with")

@@ -64,6 +64,7 @@ when something couldn't be read or judged; what could be is still reported.`,
 	}
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
 	o.policies.connection = connect.TakesCluster(cmd)
+	o.policies.stderr = cmd.ErrOrStderr
 	o.policies.AddFlags(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVarP(&o.namespace, "namespace", "n", "",

@@ -48,7 +48,7 @@ It ends with code 0 when nothing violates them, with 1 when a policy that denies
 	}
 	cmd.Args = command.TakesPaths
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
-		o.policies.paths = paths
+		o.policies.paths, o.policies.stderr = paths, cmd.ErrOrStderr
 		return o.run(cmd)
 	}
 	cmd.SetFlagErrorFunc(command.WronglyCalled)

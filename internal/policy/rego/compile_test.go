@@ -291,3 +291,26 @@ func TestRedefine(t *testing.T) {
 		t.Error("another revision was taken without compiling it")
 	}
 }
+
+// TestARuleThatNothingAsksIsTold guesses what was meant, and leaves alone what the policy itself asks.
+func TestARuleThatNothingAsksIsTold(t *testing.T) {
+	const deny = "deny contains \"x\" if input.object.a\n"
+	for name, tc := range map[string]struct{ rules, want string }{
+		"the right names":             {deny + "warn contains \"y\" if input.object.b\n", ""},
+		"an absent rule's, nearly":    {deny + "wran contains \"y\" if input.object.b\n", "there is no rule warn"},
+		"a present rule's, nearly":    {deny + "denny contains \"y\" if input.object.b\n", "did you mean deny?"},
+		"one that the policy asks":    {deny + "denny if input.object.b\nwarn contains \"y\" if denny\n", ""},
+		"one that it asks as a place": {deny + "denny if input.object.b\nwarn contains \"y\" if data.test.denny\n", ""},
+		"another name":                {deny + "privileged if input.object.b\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, problem := range rego.Misnamed(podPolicy(header + tc.rules)) {
+				got = append(got, problem.Message)
+			}
+			if text := strings.Join(got, "\n"); (tc.want == "") != (text == "") || !strings.Contains(text, tc.want) {
+				t.Errorf("got %q, want %q", text, tc.want)
+			}
+		})
+	}
+}

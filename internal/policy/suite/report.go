@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/rego/unittest"
 )
 
@@ -46,6 +47,8 @@ type Report struct {
 	// Coverage is the share of the policies' and libraries' lines that the unit
 	// tests reach, 0 to 100.
 	Coverage float64
+	// Policies are those that were tested.
+	Policies []directory.Located
 	// Files is the coverage of each file at and below the root.
 	Files []unittest.FileCoverage
 }

@@ -43,7 +43,7 @@ func Run(ctx context.Context, fsys fs.FS, root string, opts Options) (*Report, e
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{}
+	report := &Report{Policies: policies}
 	if err := runUnitTests(ctx, fsys, root, policies, opts, report); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ package annotation
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -39,10 +40,11 @@ func brokenRow(src string, problem compile.Problem) (int, bool) {
 	return 0, false
 }
 
-// brokenLine is the line, from 1, in which a text stops to be YAML; 0 where it doesn't.
+// brokenLine is the line, from 1, in which a text stops to be YAML, or holds a key for the second time; 0 where it
+// does neither.
 func brokenLine(text string) int {
 	if isYAML(text) {
-		return 0
+		return repeatedKey(text)
 	}
 	lines := strings.SplitAfter(text, "\n")
 	for n := min(len(lines), maxBroken); n > 0; n-- {
@@ -51,6 +53,30 @@ func brokenLine(text string) int {
 		}
 	}
 	return 1
+}
+
+var keyProblem = regexp.MustCompile(`line (\d+): mapping key (".*") already defined at line \d+`)
+
+// repeatedKey is the line of a key that its map has twice; 0 where there is none.
+func repeatedKey(text string) int {
+	var content map[string]any
+	err := yaml.Unmarshal([]byte(text), &content)
+	if err == nil {
+		return 0
+	}
+	if found := keyProblem.FindStringSubmatch(err.Error()); found != nil {
+		line, _ := strconv.Atoi(found[1])
+		return line
+	}
+	return 0
+}
+
+// said is a problem of YAML in our words, without the lines that it counts from the comment's beginning.
+func said(message string) string {
+	if found := keyProblem.FindStringSubmatch(message); found != nil {
+		return "the key " + found[2] + " is there twice in one map"
+	}
+	return message[yamlProblem.FindStringIndex(message)[1]:]
 }
 
 func isYAML(text string) bool {

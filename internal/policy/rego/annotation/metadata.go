@@ -106,9 +106,8 @@ func parseAnnotated(file, src string) (*ast.Module, error) {
 	problems := compile.ProblemsOf(first, file)
 	for i := range problems {
 		if row, found := brokenRow(src, problems[i]); found {
-			said := yamlProblem.FindStringIndex(problems[i].Message)
 			problems[i] = compile.Problem{File: file, Row: row, Col: 1,
-				Message: "METADATA isn't valid YAML: " + problems[i].Message[said[1]:], Help: yamlHelp}
+				Message: "METADATA isn't valid YAML: " + said(problems[i].Message), Help: yamlHelp}
 		}
 	}
 	return nil, &compile.Error{Problems: problems}

@@ -99,6 +99,9 @@ func TestParseAnnotationsRefuses(t *testing.T) {
 		"a key in no column": {"where it stands", "# METADATA\n# custom:\n#   id: x\n#  severity: High\npackage x\n",
 			"p.rego:4:1: METADATA isn't valid YAML"},
 		"YAML that is broken": {"it names the place", "# METADATA\n# title: t\n# custom: [\npackage x\n", "p.rego:"},
+		"a key that is there twice": {"it names the second",
+			"# METADATA\n# title: t\n# custom:\n#   id: a\n#   owner: o\n#   id: b\npackage x\n",
+			`p.rego:6:1: METADATA isn't valid YAML: the key "id" is there twice in one map`},
 		"Rego that is broken": {"it names the place", "# METADATA\n# title: t\npackage x\n\ndeny }\n", "p.rego:5:"},
 		"an empty file":       {"there's no package", "", "empty"},
 	}

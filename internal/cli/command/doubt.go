@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package authoring
+package command
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/scaffold"
 )
 
-// warn tells what the policies of a directory say that can hardly be meant: kinds that
+// WarnOf tells what the policies of a directory say that can hardly be meant: kinds that
 // Kubernetes doesn't have, and rules that nothing asks.
-func warn(out io.Writer, tree directory.Tree, policies []directory.Located) {
+func WarnOf(out io.Writer, tree directory.Tree, policies []directory.Located) {
 	for _, p := range policies {
 		for i, resource := range p.Definition.Spec.Match.Resources {
 			for j, kind := range resource.Kinds {
