@@ -3,6 +3,7 @@
 package judge
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,9 +26,15 @@ import rego.v1
 deny contains "no" if input.object.metadata.name == "x"
 `,
 		"pod.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: x}}\n"})
-	_, message, code := commandline.Invoke(t, newCheckCommand(), "-p", filepath.Join(dir, "policies"),
-		filepath.Join(dir, "pod.yaml"))
-	if code != 0 || !strings.Contains(message, "warning: ") || !strings.Contains(message, "did you mean Pod?") {
-		t.Errorf("code %d: %q", code, message)
+	var stdout, stderr bytes.Buffer
+	cmd := newCheckCommand()
+	cmd.SetArgs([]string{"-p", filepath.Join(dir, "policies"), filepath.Join(dir, "pod.yaml")})
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text := stderr.String(); !strings.Contains(text, "warning: ") || !strings.Contains(text, "did you mean Pod?") {
+		t.Errorf("it warns of %q", text)
 	}
 }
