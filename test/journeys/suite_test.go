@@ -32,7 +32,10 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	suite, err = rig.Start(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(suite.Stop)
-	manager = suite.StartManager(ctx, "--rollout-poll-interval=200ms", "--source-allow-files")
+	manager = suite.StartManager(ctx, "--rollout-poll-interval=200ms", "--source-allow-files",
+		// Neither is there: runbooks are about that, too.
+		"--prometheus-url=http://127.0.0.1:9", "--alertmanager-url=http://127.0.0.1:9",
+		"--cluster-name=test")
 })
 
 var _ = BeforeEach(func() { manager.BeginSpec() })

@@ -37,6 +37,9 @@ type policyChoice struct {
 	stderr func() io.Writer
 	// offline: the command asks a cluster for the policies in force only, and none without --in-force.
 	offline bool
+	// leftOut is told of policies of the cluster that aren't in force as they are written, which are left out then;
+	// nil: they are an error.
+	leftOut func(error)
 	// namespaces are those of the cluster by name, once load has asked it.
 	namespaces map[string]map[string]any
 }
@@ -178,9 +181,7 @@ func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
 		}
 	}
 	for _, p := range set.policies {
-		if err := force.Set(p); err != nil {
-			errs = append(errs, fmt.Errorf("policy %s: %w", p.Name, err))
-		}
+		errs = append(errs, c.set(force, p))
 	}
 	for _, w := range set.waivers {
 		if err := force.SetWaiver(w); err != nil {
@@ -195,4 +196,19 @@ func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
 	}
 	force.MarkComplete()
 	return force.Snapshot(), nil
+}
+
+// set puts one policy in force, or leaves it out where that is told.
+func (c *policyChoice) set(force *catalog.Catalog, p *v1alpha1.ClusterRegoPolicy) error {
+	err := force.Set(p)
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("policy %s: %w", p.Name, err)
+	if !c.cluster || c.leftOut == nil {
+		return err
+	}
+	force.Delete(p.Name)
+	c.leftOut(err)
+	return nil
 }

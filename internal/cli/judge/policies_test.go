@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 )
 
@@ -33,6 +34,40 @@ func TestAClusterThatNobodyWouldAskIsRefused(t *testing.T) {
 			err := c.asksWhatIsNamed()
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// A policy that can't come into force asks for no permission, and keeps those of the others from nobody.
+func TestWhatIsNotInForceIsLeftOutWhereThatIsTold(t *testing.T) {
+	fine, orphan := &v1alpha1.ClusterRegoPolicy{}, &v1alpha1.ClusterRegoPolicy{}
+	fine.Name, orphan.Name = "fine", "orphan"
+	fine.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	orphan.Spec.Match = fine.Spec.Match
+	fine.Spec.Rego.Main = "package p\n\ndeny contains \"x\"\n"
+	orphan.Spec.TemplateRef = &v1alpha1.TemplateReference{Name: "nowhere"}
+	var left []string
+	tells := func(err error) { left = append(left, err.Error()) }
+	for name, tc := range map[string]struct {
+		choice  policyChoice
+		wantErr bool
+	}{
+		"of the cluster, where it is told":    {choice: policyChoice{cluster: true, leftOut: tells}},
+		"of the cluster, where nobody is":     {choice: policyChoice{cluster: true}, wantErr: true},
+		"of files, which are somebody's work": {choice: policyChoice{leftOut: tells}, wantErr: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			left = nil
+			set := &policySet{}
+			set.add(fine, orphan)
+			got, err := tc.choice.enforce(set)
+			if (err != nil) != tc.wantErr {
+				t.Fatalf("error %v", err)
+			}
+			if err == nil && (len(got.Policies()) != 1 || len(left) != 1 ||
+				!strings.Contains(left[0], "policy orphan: ")) {
+				t.Errorf("in force: %v, left out: %v", got.Policies(), left)
 			}
 		})
 	}

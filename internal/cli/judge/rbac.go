@@ -54,6 +54,8 @@ The names of resources come from the cluster that the kubeconfig names. Where no
 answers, or with --offline, those of Kubernetes' own kinds are known, and those of
 others are guessed, which a comment says.
 
+A policy of the cluster that can't come into force as it is written is left out, and named.
+
 With --existing the roles hold what the controller lacks, and before it all that the
 cluster's roles of these names grant already: to apply them takes nothing away.
 
@@ -87,6 +89,9 @@ func (o *rbacOptions) run(cmd *cobra.Command) error {
 	account, err := accountNamed(o.controller)
 	if err != nil {
 		return err
+	}
+	o.policies.leftOut = func(err error) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: left out, for it isn't in force as it is written: %v\n", err)
 	}
 	snapshot, err := o.policies.load(cmd.Context())
 	if err != nil {
