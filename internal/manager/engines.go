@@ -23,7 +23,7 @@ type engineOptions struct {
 
 // AddFlags adds the flags with their defaults.
 func (o *engineOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.engine, "engine", string(rego.Topdown),
+	f.StringVar(&o.engine, "engine", string(rego.CompiledEngine),
 		"what evaluates rules: topdown (OPA's own engine) or compiled (rules are compiled, and topdown is asked "+
 			"where anything goes wrong); the verdicts are the same")
 	f.Float64Var(&o.compare, "engine-compare", 0.01, "the share of the compiled engine's verdicts, from 0 to 1, "+

@@ -33,7 +33,7 @@ type Options struct {
 	// TimeLimit is how long one policy may take for one object. Default:
 	// rego.DefaultTimeLimit.
 	TimeLimit time.Duration
-	// Engine evaluates the rules. Default: rego.Topdown.
+	// Engine evaluates the rules. Default: rego.CompiledEngine.
 	Engine rego.Engine
 	// Engines compares what the engines say of a share of the evaluations. Default: nobody does.
 	Engines *engines.Comparer
@@ -92,7 +92,7 @@ func New(opts Options) *Catalog {
 		opts.Width = max(runtime.GOMAXPROCS(0), 2)
 	}
 	if opts.Engine == "" {
-		opts.Engine = rego.Topdown
+		opts.Engine = rego.CompiledEngine
 	}
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}

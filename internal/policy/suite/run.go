@@ -24,7 +24,7 @@ type Options struct {
 	// MinCoverage is the least share of lines, 0 to 100, that the unit tests
 	// must reach in each file at and below the root.
 	MinCoverage float64
-	// Engine evaluates the rules for the examples. Default: rego.Topdown.
+	// Engine evaluates the rules for the examples. Default: rego.CompiledEngine.
 	Engine rego.Engine
 	// Run chooses: only unit tests and examples in whose name it is found are run, a unit
 	// test's being data.PACKAGE.NAME and an example's POLICY/NAME. Coverage isn't asked
