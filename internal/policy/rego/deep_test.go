@@ -75,8 +75,29 @@ func deepTexts() map[string]func(bytes int) string {
 		"variables of variables": func(n int) string {
 			return "x if {\na0 := 1\n" + repeated(min(n, 9000), "aI := [aJ]\n") + "input.x == a0\n}"
 		},
+		"rules compared with rules": func(n int) string { return compared(n, "[", "]", "r%d == s%d") },
+		"a rule that is looked up": func(n int) string {
+			return compared(n, `{"a": `, "}", "p[r%d]\n}\np contains v if {\n v := s%d")
+		},
+		"variables compared": func(n int) string {
+			return "x if {\n" + strings.Replace(compared(min(n, 3000), "[", "]", "r%d == s%d"), "y if {", "", 1)
+		},
 		"else": func(n int) string { return "x := 1 if input.a" + strings.Repeat(" else := 2 if input.b", n/21) },
 	}
+}
+
+// compared are two chains, each of whose links holds the one before, and a body that asks of the
+// last of both.
+func compared(bytes int, open, end, question string) string {
+	links := max(bytes/2/(len("r10 := r9\n")+len(open)+len(end)), 2)
+	var b strings.Builder
+	for _, name := range []string{"r", "s"} {
+		fmt.Fprintf(&b, "%s0 := 1\n", name)
+		for i := 1; i <= links; i++ {
+			fmt.Fprintf(&b, "%s%d := %s%s%d%s\n", name, i, open, name, i-1, end)
+		}
+	}
+	return b.String() + "y if {\n " + fmt.Sprintf(question, links, links) + "\n}"
 }
 
 // TestNothingIsNestedSoThatTheStackOverflows compiles each in a process of its own, for Go ends a

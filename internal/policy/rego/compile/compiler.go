@@ -56,5 +56,7 @@ func NewCompiler(version v1alpha1.RegoVersion) *ast.Compiler {
 		WithStrict(true).
 		// Before types are told, which takes as long as what is told of.
 		WithStageAfterID(ast.StageCheckRecursion,
-			ast.CompilerStageDefinition{Name: "CheckCopies", MetricName: "check_copies", Stage: tooManyCopies})
+			ast.CompilerStageDefinition{Name: "CheckCopies", MetricName: "check_copies", Stage: tooManyCopies}).
+		WithStageAfterID(ast.StageCheckRecursion,
+			ast.CompilerStageDefinition{Name: "CheckTypesDepth", MetricName: "check_types_depth", Stage: tooDeepTypes})
 }
