@@ -38,6 +38,9 @@ type Finding struct {
 	Message string `json:"message"`
 	// Do says what to do; empty when nothing is.
 	Do string `json:"do,omitempty"`
+
+	// lack is set where a permission is missing.
+	lack *lack
 }
 
 // Installation is what is looked at, and how.
@@ -102,10 +105,16 @@ const patience = 15 * time.Second
 // stops there, rather than say the same of every check, or wait as long for each.
 func Run(ctx context.Context, in *Installation, tell func(Finding)) []Finding {
 	var all []Finding
+	asked := map[string]bool{}
 	for _, c := range checks() {
 		within, cancel := context.WithTimeout(ctx, patience)
-		found := c.look(within, in)
+		found := joined(c.look(within, in), asked)
 		cancel()
+		interrupted := ctx.Err() != nil // what failed then says nothing of the installation
+		if interrupted {
+			found = []Finding{{Status: Unknown, Message: "interrupted: neither this check nor what comes after it " +
+				"was made"}}
+		}
 		for _, f := range found {
 			f.Check = c.name
 			all = append(all, f)
@@ -113,7 +122,8 @@ func Run(ctx context.Context, in *Installation, tell func(Finding)) []Finding {
 				tell(f)
 			}
 		}
-		if c.name == checkServer && (found[0].Status == Unknown || found[0].Status == Fail && len(found) == 1) {
+		if interrupted || c.name == checkServer && (found[0].Status == Unknown || found[0].Status == Fail &&
+			len(found) == 1) {
 			break
 		}
 	}

@@ -28,8 +28,7 @@ func manager(ctx context.Context, in *Installation) []Finding {
 	switch {
 	case apierrors.IsNotFound(err):
 		if url := in.outside(ctx); url != "" {
-			return []Finding{fine("the manager runs outside the cluster, at %s: whether it answers, the check "+
-				"admission tells", url)}
+			return []Finding{in.answersAt(ctx, url)}
 		}
 		if _, fresh, _ := in.lease(ctx); fresh {
 			return []Finding{
@@ -84,17 +83,34 @@ func (in *Installation) outside(ctx context.Context) string {
 	return *entries[0].client.URL
 }
 
+// answersAt says whether the manager outside the cluster answers.
+func (in *Installation) answersAt(ctx context.Context, url string) Finding {
+	f, bad := refusal(in.Client.Create(ctx, soundProbe(), client.DryRunAll))
+	switch {
+	case !bad:
+		return fine("the manager runs outside the cluster, at %s, and answers", url)
+	case f.Status == Fail:
+		return failed("start it, for example: make run; see its log", "the manager outside the cluster, at %s, "+
+			"doesn't answer, or refuses what is sound: see the check admission", url)
+	}
+	return fine("the manager runs outside the cluster, at %s: whether it answers isn't known", url)
+}
+
 // atWork says whether a manager keeps what is reported up to date: one that leads, or one outside the cluster that
-// answers without leading.
-func (in *Installation) atWork(ctx context.Context) bool {
+// answers without leading. An error says why that isn't known.
+func (in *Installation) atWork(ctx context.Context) (bool, error) {
 	_, fresh, err := in.lease(ctx)
-	if !apierrors.IsNotFound(err) {
-		return fresh
+	if err == nil || !apierrors.IsNotFound(err) {
+		return fresh, err
 	}
 	if in.outside(ctx) == "" {
-		return false
+		return false, nil
 	}
-	return in.Client.Create(ctx, soundProbe(), client.DryRunAll) == nil
+	err = in.Client.Create(ctx, soundProbe(), client.DryRunAll)
+	if f, bad := refusal(err); bad && f.Status == Unknown {
+		return false, err
+	}
+	return err == nil, nil
 }
 
 // lease reads the leader's lease, and says whether it is held now.

@@ -11,10 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // The bounds of the check opt-outs: lists hold metadata only, and what lies beyond a bound is named as not looked at.
@@ -38,7 +40,7 @@ func optOuts(ctx context.Context, in *Installation) []Finding {
 	for _, kind := range remediatedKinds(list) {
 		l.lookAt(within, kind)
 	}
-	return l.findings()
+	return l.findings(within)
 }
 
 // remediatedKinds are Namespace, whose opt-out counts for all in it, and the kinds that policies with a
@@ -60,10 +62,12 @@ func remediatedKinds(list []v1alpha1.ClusterRegoPolicy) []schema.GroupKind {
 
 // optOutLook is what looking for opt-outs without effect has found so far.
 type optOutLook struct {
-	in           *Installation
-	seen, doubts int
-	told, beyond []Finding
-	late         []string
+	in   *Installation
+	seen int
+	// doubtful are the objects whose opt-out has no effect, or no end that can be read.
+	doubtful []*metav1.PartialObjectMetadata
+	beyond   []Finding
+	late     []string
 }
 
 // lookAt goes through the objects of one kind, page by page. A kind that isn't served has none.
@@ -111,31 +115,79 @@ func (l *optOutLook) unread(ctx context.Context, kind schema.GroupKind, err erro
 // judge looks at one object.
 func (l *optOutLook) judge(m *metav1.PartialObjectMetadata) {
 	l.seen++
-	why := v1alpha1.IneffectiveOptOut(m)
-	_, err := v1alpha1.OptOutEnd(m)
-	if why == "" && err == nil {
-		return
+	if _, err := v1alpha1.OptOutEnd(m); err != nil || v1alpha1.IneffectiveOptOut(m) != "" {
+		l.doubtful = append(l.doubtful, m.DeepCopy())
 	}
-	if l.doubts++; l.doubts > maxOptOutsTold {
-		return
-	}
+}
+
+// tell says what is wrong with the opt-out of one object.
+func tell(m *metav1.PartialObjectMetadata) Finding {
 	place := strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/")
 	ref := v1alpha1.ObjectReference{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}
-	if err != nil {
-		l.told = append(l.told, warned("correct the time, or remove that annotation",
-			"%s %s opts out without an end: %v", m.Kind, place, err))
-		return
+	if _, err := v1alpha1.OptOutEnd(m); err != nil {
+		return warned("correct the time, or remove that annotation", "%s %s opts out without an end: %v", m.Kind, place,
+			err)
 	}
-	l.told = append(l.told, warned(ref.OptOutCommand()+" --overwrite, or take it away", "%s %s doesn't opt out: %s",
-		m.Kind, place, why))
+	return warned(ref.OptOutCommand()+" --overwrite, or take it away", "%s %s doesn't opt out: %s", m.Kind, place,
+		v1alpha1.IneffectiveOptOut(m))
+}
+
+// copied says whether an object has its opt-out from its controller, as a ReplicaSet has the annotations of its
+// Deployment: there it is to be corrected. seen are the doubtful objects by UID; of others the cluster is asked.
+func (l *optOutLook) copied(ctx context.Context, m *metav1.PartialObjectMetadata,
+	seen map[types.UID]*metav1.PartialObjectMetadata) bool {
+	ref := metav1.GetControllerOf(m)
+	if ref == nil {
+		return false
+	}
+	owner, is := seen[ref.UID]
+	if !is {
+		owner = &metav1.PartialObjectMetadata{}
+		owner.SetGroupVersionKind(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+		if l.in.Client.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: ref.Name}, owner) != nil ||
+			owner.UID != ref.UID {
+			return false
+		}
+		seen[ref.UID] = owner
+	}
+	for _, name := range []string{v1alpha1.AnnotationRemediation, v1alpha1.AnnotationPausedUntil} {
+		if value, set := m.Annotations[name]; set && value != owner.Annotations[name] {
+			return false
+		}
+		if value, set := m.Labels[name]; set && value != owner.Labels[name] {
+			return false
+		}
+	}
+	return true
 }
 
 // findings are what was found, and what wasn't looked at.
-func (l *optOutLook) findings() []Finding {
-	if more := l.doubts - len(l.told); more > 0 {
-		l.told = append(l.told, warned("", "%d more opt-outs have no effect, or no end that can be read", more))
+func (l *optOutLook) findings(ctx context.Context) []Finding {
+	seen := map[types.UID]*metav1.PartialObjectMetadata{}
+	for _, m := range l.doubtful {
+		if m.UID != "" {
+			seen[m.UID] = m
+		}
 	}
-	found := slices.Concat(l.told, l.beyond)
+	var found []Finding
+	more := 0
+	for _, m := range l.doubtful {
+		ref := metav1.GetControllerOf(m)
+		// Beyond what is told, no further controller is asked for.
+		known := ref != nil && seen[ref.UID] != nil
+		switch {
+		case (known || len(found) < maxOptOutsTold) && l.copied(ctx, m, seen):
+		case len(found) < maxOptOutsTold:
+			found = append(found, tell(m))
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		found = append(found, warned("", "%s without effect, or without an end that can be read",
+			prose.Count(more, "more opt-out")))
+	}
+	found = append(found, l.beyond...)
 	if len(l.late) > 0 {
 		found = append(found, warned("look at one object: evenkeel explain KIND NAME -n NAMESPACE",
 			"within %s these kinds weren't looked at in full for opt-outs without effect: %s", optOutTime,

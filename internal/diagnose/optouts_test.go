@@ -15,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -36,6 +38,20 @@ func remediates(mode v1alpha1.RemediationMode) *v1alpha1.ClusterRegoPolicy {
 func annotated(name, value string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "shop", Name: name,
 		Annotations: map[string]string{v1alpha1.AnnotationRemediation: value}}
+}
+
+func controller(name, value string) *corev1.ConfigMap {
+	c := &corev1.ConfigMap{ObjectMeta: annotated(name, value)}
+	c.UID = types.UID("uid-" + name)
+	return c
+}
+
+// made has a controller, as a ReplicaSet has its Deployment.
+func made(name, by, value string) *corev1.ConfigMap {
+	c := controller(name, value)
+	c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: by,
+		UID: types.UID("uid-" + by), Controller: ptr.To(true)}}
+	return c
 }
 
 func configMaps(n int, value string) (objects []client.Object) {
@@ -89,6 +105,12 @@ func TestOptOutsWithoutEffectAreNamed(t *testing.T) {
 			says: []string{"among 1 namespaces and objects"}},
 		"of a kind that nothing remediates": {"it would keep nothing off", v1alpha1.RemediationDisabled,
 			configMaps(1, "off"), interceptor.Funcs{}, OK, []string{"among 0 namespaces and objects"}},
+		"of a controller and, copied, of what it makes": {"where it was written, it is to be corrected",
+			v1alpha1.RemediationManual, []client.Object{controller("c", "off"), made("c-1", "c", "off"),
+				made("c-2", "c", "off")}, interceptor.Funcs{}, Warn, []string{"ConfigMap shop/c doesn't opt out"}},
+		"of what a controller makes, and another than the controller's": {"it was written there",
+			v1alpha1.RemediationManual, []client.Object{controller("c", "paused"), made("c-1", "c", "off")},
+			interceptor.Funcs{}, Warn, []string{"ConfigMap shop/c-1 doesn't opt out"}},
 		"many": {"a flood of them hides the other checks", v1alpha1.RemediationDryRun, configMaps(14, "off"),
 			interceptor.Funcs{}, Warn, append(make([]string, 10), "4 more opt-outs")},
 		"an end that can't be read": {"it never ends", v1alpha1.RemediationManual, []client.Object{
@@ -131,7 +153,7 @@ func TestKindsThatTheTimeDidntSufficeForAreNamed(t *testing.T) {
 	l := optOutLook{in: &Installation{Mapper: kindsServed(), Client: fake.NewClientBuilder().WithInterceptorFuncs(
 		ofConfigMaps(func(*metav1.PartialObjectMetadataList) error { return ctx.Err() })).Build()}}
 	l.lookAt(ctx, schema.GroupKind{Kind: "ConfigMap"})
-	found := l.findings()
+	found := l.findings(ctx)
 	if len(found) != 1 || found[0].Status != Warn || !strings.Contains(found[0].Message, "weren't looked at in full") ||
 		!strings.HasSuffix(found[0].Message, ": ConfigMap") {
 		t.Errorf("found %+v", found)
@@ -144,7 +166,7 @@ func TestTheCommandOfAnOptOutWithoutEffectReplacesIt(t *testing.T) {
 	m.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	l.judge(m)
 	want := "kubectl annotate deployment.v1.apps web evenkeel.dev/remediation=paused -n shop --overwrite, "
-	if found := l.findings(); !strings.HasPrefix(found[0].Do, want) {
+	if found := l.findings(t.Context()); !strings.HasPrefix(found[0].Do, want) {
 		t.Errorf("it says to do %q, want %q", found[0].Do, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/override"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // overrides looks whether every policy is enforced as it declares. An override ends by the
@@ -29,5 +30,5 @@ func overrides(ctx context.Context, in *Installation) []Finding {
 				" --clear", "policy %s: %s", p.Name, o))
 		}
 	}
-	return orFine(found, "%d policies are enforced as they declare", len(list))
+	return orFine(found, "%s enforced as declared", prose.Are(len(list), "policy"))
 }

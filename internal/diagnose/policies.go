@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // staleScan is the age of a policy's full scan at which somebody should know: three
@@ -52,7 +53,7 @@ func policies(ctx context.Context, in *Installation) []Finding {
 			found = append(found, notInForce(&p, ready)...)
 		}
 	}
-	return orFine(found, "%d policies are in force", len(list))
+	return orFine(found, "%s in force", prose.Are(len(list), "policy"))
 }
 
 // notInForce tells what a policy waits for, if it isn't in force as it is written.
@@ -85,13 +86,19 @@ func scans(ctx context.Context, in *Installation) []Finding {
 	switch {
 	case oldest.IsZero():
 		return orFine(found, "there is nothing to scan")
-	case len(found) == 0 && !in.atWork(ctx):
+	case len(found) > 0:
+		return found
+	}
+	scanned := "the scans of " + prose.Count(len(list), "policy") + " are complete"
+	switch working, err := in.atWork(ctx); {
+	case err != nil:
+		return []Finding{unread(scanned+", the oldest full one was "+age+" ago; whether they are kept up to date", err)}
+	case !working:
 		return []Finding{warned("see the checks manager, leader and admission",
-			"the scans of %d policies are complete, but no manager is at work: what has changed since isn't seen; the "+
-				"oldest full scan was %s ago", len(list), age)}
+			"%s, but no manager is at work: what has changed since isn't seen; the oldest full scan was %s ago",
+			scanned, age)}
 	default:
-		return orFine(found, "the scans of %d policies are complete and kept up to date; the oldest full one was %s "+
-			"ago", len(list), age)
+		return []Finding{fine("%s and kept up to date; the oldest full one was %s ago", scanned, age)}
 	}
 }
 
@@ -142,7 +149,7 @@ func sources(ctx context.Context, in *Installation) []Finding {
 				duration.HumanDuration(s.Overdue(in.Clock.Now()))))
 		}
 	}
-	return orFine(found, "%d sources are read", len(list.Items))
+	return orFine(found, "%s read", prose.Are(len(list.Items), "source"))
 }
 
 // breakers looks whether anything keeps Evenkeel from writing.
@@ -167,7 +174,7 @@ func breakers(ctx context.Context, in *Installation) []Finding {
 				cb.Spec.Scope.Policy, cb.Status.Demoted.Message))
 		}
 	}
-	return orFine(found, "%d breakers are closed", len(list.Items))
+	return orFine(found, "%s closed", prose.Are(len(list.Items), "breaker"))
 }
 
 // rollouts looks for plans that wait for a person.
@@ -193,7 +200,7 @@ func rollouts(ctx context.Context, in *Installation) []Finding {
 			found = append(found, f)
 		}
 	}
-	return orFine(found, "no rollout of %d policies waits for a person", len(latest))
+	return orFine(found, "no rollout of %s waits for a person", prose.Count(len(latest), "policy"))
 }
 
 // waiting says what a plan waits for.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
@@ -160,8 +160,8 @@ func (e *Explanation) owners(ctx context.Context, reader client.Reader, object *
 
 // mayBeMissing tells what the reader may not read, instead of an error.
 func (e *Explanation) mayBeMissing(what string, err error) error {
-	if apierrors.IsForbidden(err) {
-		e.Unread = append(e.Unread, what+": "+err.Error())
+	if advice := permissions.Advice(err); advice != "" {
+		e.Unread = append(e.Unread, what+": "+err.Error()+"; "+advice)
 		return nil
 	}
 	if err != nil {

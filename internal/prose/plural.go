@@ -2,7 +2,23 @@
 
 package prose
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
+
+// Count is so many things, with their noun as Plural has it: 1 target, 2 targets.
+func Count[N ~int | ~int32 | ~int64](n N, noun string) string {
+	return fmt.Sprintf("%d %s", n, Plural(int(n), noun))
+}
+
+// Are is Count with its verb: 1 target is, 2 targets are.
+func Are[N ~int | ~int32 | ~int64](n N, noun string) string {
+	if n == 1 {
+		return Count(n, noun) + " is"
+	}
+	return Count(n, noun) + " are"
+}
 
 // Plural is a noun for so many things, of those that take an s, or ies for y.
 func Plural(n int, noun string) string {

@@ -162,8 +162,9 @@ var _ = Describe("The doctor", func() {
 			found, code := doctor(ctx, "--as", "nobody")
 			Expect(code).To(Equal(3))
 			Expect(found).To(ContainElement(
-				And(finds("policies", "unknown", "couldn't be looked at"),
-					HaveField("Do", ContainSubstring("ask for the permission")))))
+				And(finds("objects", "unknown", "couldn't be looked at"),
+					HaveField("Do", Equal("ask for the permission: ClusterRole evenkeel-viewer grants it")))))
+			Expect(found).To(ContainElement(finds("policies", "unknown", "couldn't be looked at")))
 		})
 
 	It("looks for the manager where it is told to", func(ctx context.Context) {

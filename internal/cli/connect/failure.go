@@ -10,13 +10,17 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/permissions"
 )
 
 // Failure is an error of the cluster, with the fix where there is one.
 func Failure(what string, err error) error {
-	switch {
-	case apierrors.IsForbidden(err):
-		err = fmt.Errorf("%w; ask for that permission", err)
+	switch advice := permissions.Advice(err); {
+	case advice != "":
+		err = fmt.Errorf("%w; %s", err, advice)
+	case apierrors.IsUnauthorized(err):
+		err = fmt.Errorf("the API server doesn't take your credentials (%w): they are wrong, or have expired; log in "+
+			"again, or see what kubectl config view --minify names", err)
 	case IsMissingKind(err):
 		err = fmt.Errorf("%w; Evenkeel's kinds aren't installed in this cluster: kubectl apply -k config/crd", err)
 	case isUnanswered(err):

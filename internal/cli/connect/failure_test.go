@@ -61,3 +61,28 @@ func TestAWebhookThatDoesNotAnswerIsToldApart(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatPeopleMayNotDoIsToldWithWhoMay(t *testing.T) {
+	cases := map[string]struct {
+		err        error
+		want, lack string
+	}{
+		"a permission is missing": {apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("remediations").
+			GroupResource(), "", errors.New(`User "dev" cannot list resource "remediations" in API group `+
+			`"evenkeel.dev" at the cluster scope`)), "ask for that permission: ClusterRole evenkeel-viewer grants it", ""},
+		"admission refuses, and says itself what it takes": {apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource(
+			"remediations").GroupResource(), "a", errors.New(`ValidatingAdmissionPolicy 'evenkeel-plans' denied `+
+			`request: user dana may not undo (role evenkeel-operator)`)), "role evenkeel-operator",
+			"ask for that permission"},
+		"the credentials aren't taken": {fmt.Errorf("failed to get server groups: %w",
+			apierrors.NewUnauthorized("no")), "doesn't take your credentials", "ask for that permission"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			text := Failure("list remediations", tc.err).Error()
+			if !strings.Contains(text, tc.want) || tc.lack != "" && strings.Contains(text, tc.lack) {
+				t.Errorf("it says %q, want %q and not %q", text, tc.want, tc.lack)
+			}
+		})
+	}
+}

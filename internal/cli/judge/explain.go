@@ -24,6 +24,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/explain"
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
+	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
@@ -143,7 +144,8 @@ func (o *explainOptions) overrides(ctx context.Context, set *policySet) (unread 
 	list := &v1alpha1.PolicyOverrideList{}
 	switch err := c.List(ctx, list); {
 	case apierrors.IsForbidden(err):
-		return []string{"whether policies are overridden isn't known: " + err.Error()}, nil
+		return []string{"whether policies are overridden isn't known: " + err.Error() + "; " +
+			permissions.Advice(err)}, nil
 	case err != nil && !connect.IsMissingKind(err):
 		return nil, connect.Failure("list overrides of policies", err)
 	}
