@@ -45,6 +45,8 @@ type PolicyHandler struct {
 	Floors limits.Floors
 	// Strategy is the RemediationStrategy of a name; nil when there is none.
 	Strategy func(name string) *v1alpha1.RemediationStrategy
+	// Plans are those at work, whose windows stay; nil when nothing is said of them.
+	Plans Plans
 	// Self is the user that the API server knows the manager as: it is who writes the
 	// policies of a PolicySource.
 	Self string
@@ -98,6 +100,7 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (servin
 		resp.Warnings = append(h.withoutTemplate(&p), notAtAdmission(&p)...)
 		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
 		resp.Warnings = append(resp.Warnings, h.strategyWarnings(&p)...)
+		resp.Warnings = append(resp.Warnings, h.keptWindows(ctx, req, &p)...)
 		resp.Warnings = append(resp.Warnings, restoredBySource(req, h.Self)...)
 		return resp, serving.DecisionAllowed
 	}

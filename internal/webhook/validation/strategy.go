@@ -26,6 +26,8 @@ type StrategyHandler struct {
 	serving.Base
 	// Floors is how careful every strategy must be at the least.
 	Floors limits.Floors
+	// Plans are those at work, whose windows stay; nil when nothing is said of them.
+	Plans Plans
 }
 
 // ServeHTTP answers the AdmissionReview of a RemediationStrategy.
@@ -33,7 +35,7 @@ func (h *StrategyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointStrategy, h.answer)
 }
 
-func (h *StrategyHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
+func (h *StrategyHandler) answer(ctx context.Context, req *policy.Request) (serving.Response, string) {
 	resp := serving.Response{UID: req.UID, Allowed: true}
 	if req.Object == nil || req.SubResource != "" {
 		return resp, serving.DecisionAllowed
@@ -60,7 +62,7 @@ func (h *StrategyHandler) answer(_ context.Context, req *policy.Request) (servin
 	if len(found) > 0 {
 		return deny(invalid("RemediationStrategy", s.Name, found))
 	}
-	if resp.Warnings = beyondPace(&s.Spec, &h.Floors); len(resp.Warnings) > 0 {
+	if resp.Warnings = append(beyondPace(&s.Spec, &h.Floors), h.keptWindows(ctx, req, &s)...); len(resp.Warnings) > 0 {
 		return resp, serving.DecisionWarned
 	}
 	return resp, serving.DecisionAllowed

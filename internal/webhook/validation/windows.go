@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
+	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
+)
+
+// Plans gives the plans at work, as far as they are known without asking anybody: what
+// isn't known in time is left out. They are shared, and mustn't be changed.
+type Plans func(context.Context) []v1alpha1.Remediation
+
+// maxPlansNamed is how many plans a warning names.
+const maxPlansNamed = 2
+
+// keptWindows warns whoever changes the windows of a policy of its plans at work: what a
+// plan was made with is frozen in it.
+func (h *PolicyHandler) keptWindows(ctx context.Context, req *policy.Request, p *v1alpha1.ClusterRegoPolicy) []string {
+	var old v1alpha1.ClusterRegoPolicy
+	if h.Plans == nil || !readOld(req, &old) {
+		return nil
+	}
+	was, known := h.windowsOf(&old)
+	now, still := h.windowsOf(p)
+	if !known || !still || equality.Semantic.DeepEqual(was, now) {
+		return nil
+	}
+	return keptBy(h.Plans(ctx), now, func(plan *v1alpha1.RemediationPlan) bool {
+		return plan.Policy.Name == p.Name && plan.Policy.UID == string(old.UID)
+	})
+}
+
+// windowsOf are the windows that a policy's next plan is made with; false when that can't be told.
+func (h *PolicyHandler) windowsOf(p *v1alpha1.ClusterRegoPolicy) ([]v1alpha1.MaintenanceWindow, bool) {
+	followed := p.DeepCopy()
+	var named *v1alpha1.RemediationStrategy
+	if name := strategy.Named(p); name != "" {
+		named = h.Strategy(name)
+	}
+	if strategy.Resolve(followed, named) != nil {
+		return nil, false
+	}
+	return followed.Spec.Remediation.Windows, true
+}
+
+// keptWindows warns whoever changes the windows of a strategy of the plans at work that were
+// made by it.
+func (h *StrategyHandler) keptWindows(ctx context.Context, req *policy.Request,
+	s *v1alpha1.RemediationStrategy) []string {
+	var old v1alpha1.RemediationStrategy
+	if h.Plans == nil || !readOld(req, &old) {
+		return nil
+	}
+	was, now := withDefaults(&old), withDefaults(s)
+	if equality.Semantic.DeepEqual(was, now) {
+		return nil
+	}
+	return keptBy(h.Plans(ctx), now, func(plan *v1alpha1.RemediationPlan) bool {
+		return plan.StrategyRef != nil && plan.StrategyRef.Name == s.Name && plan.StrategyRef.UID == string(old.UID)
+	})
+}
+
+func withDefaults(s *v1alpha1.RemediationStrategy) []v1alpha1.MaintenanceWindow {
+	asked := &v1alpha1.RolloutStrategy{RemediationStrategySpec: *s.Spec.DeepCopy()}
+	asked.SetDefaults()
+	return asked.Windows
+}
+
+// readOld reads what an update replaces; false for any other request.
+func readOld(req *policy.Request, into any) bool {
+	return req.Operation == policy.Update && req.OldObject != nil &&
+		runtime.DefaultUnstructuredConverter.FromUnstructured(req.OldObject, into) == nil
+}
+
+// keptBy warns of the plans at work that keep other windows than those that are asked for now.
+func keptBy(plans []v1alpha1.Remediation, now []v1alpha1.MaintenanceWindow,
+	of func(*v1alpha1.RemediationPlan) bool) []string {
+	var kept []string
+	for i := range plans {
+		plan := &plans[i].Spec.Plan
+		if !plans[i].IsFinal() && of(plan) && !equality.Semantic.DeepEqual(plan.Strategy.Windows, now) {
+			kept = append(kept, plans[i].Name)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	slices.Sort(kept)
+	names := strings.Join(kept[:min(len(kept), maxPlansNamed)], ", ")
+	if more := len(kept) - maxPlansNamed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{prose.Shorten(fmt.Sprintf("windows: %d %s at work %s the windows made with (%s); only later plans "+
+		"have the new ones. To stop one: evenkeel rollout pause|abort NAME", len(kept), prose.Plural(len(kept), "plan"),
+		map[bool]string{true: "keeps", false: "keep"}[len(kept) == 1], names), serving.MaxWarningBytes)}
+}
