@@ -99,7 +99,7 @@ func (b *Set) write(ctx context.Context, before, cb *v1alpha1.RemediationBreaker
 		// Whatever opened it may have been once too often.
 		cb.Status = circuit.Demotion(cb.Status, b.Revision(scope.Policy), b.o.Clock.Now())
 	}
-	cb.Status = circuit.Named(cb.Status, cb.Name)
+	cb.Status = circuit.Held(circuit.Named(cb.Status, cb.Name), cb.Spec.ForcedOpen())
 	kube.SetConditions(seenBreaker{cb}, b.o.Clock.Now(), breakerConditions(cb)...)
 	if err := b.o.Store.WriteStatus(ctx, before, cb); err != nil {
 		return err

@@ -62,7 +62,11 @@ func (r Rollout) approvalGate(gate drawGate) {
 	case answer.Decision == v1alpha1.DecisionReject:
 		gate(bad, "approval", "rejected by %s %s ago. %s", answer.Approver, r.ago(answer.At.Time), answer.Comment)
 	default:
-		gate(good, "approval", "approved by %s %s ago. %s", answer.Approver, r.ago(answer.At.Time), answer.Comment)
+		comment := ""
+		if answer.Comment != "" {
+			comment = ". " + answer.Comment
+		}
+		gate(good, "approval", "approved by %s %s ago%s", answer.Approver, r.ago(answer.At.Time), comment)
 	}
 }
 

@@ -154,8 +154,10 @@ func (s Source) next() string {
 		return "asked again not before something changes"
 	case s.overdue() > 0:
 		return "was to be asked again " + s.since(at)
+	case at.Before(&metav1.Time{Time: s.Now}):
+		return "should have been asked " + s.since(at)
 	default:
-		return "asked again in " + duration.HumanDuration(max(at.Sub(s.Now), 0))
+		return "asked again in " + duration.HumanDuration(at.Sub(s.Now))
 	}
 }
 

@@ -3,6 +3,7 @@
 package remediate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -87,8 +88,7 @@ func targetEvent(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, was v1
 	case rec.State == v1alpha1.TargetApplied && was != v1alpha1.TargetVerified:
 		return v1alpha1.EventRemediated, changedNote(ref, rem, rec, title())
 	case rec.State == v1alpha1.TargetReverted:
-		return v1alpha1.EventRemediationReverted,
-			fmt.Sprintf("set back to what it was: %s. %s", fieldsOf(rec, fieldPath), rec.Message)
+		return v1alpha1.EventRemediationReverted, undoneNote(rem, rec)
 	case rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonFighting:
 		return v1alpha1.EventRemediationFight,
 			fmt.Sprintf("fixed by policy %s, and %s", rem.Spec.Plan.Policy.Name, rec.Message)
@@ -106,23 +106,51 @@ func targetEvent(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, was v1
 func changedNote(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord,
 	title string) string {
 	by := rem.Spec.Plan.Policy
-	head := fmt.Sprintf("changed by policy %s (plan %s): ", by.Name, rem.Name)
-	tail := ""
-	for _, part := range []struct{ name, text string }{
+	show := fieldPath
+	if kube.ReadByView(ref.APIVersion, ref.Kind, ref.Namespace) { // as whoever may read events may read these
+		show = fieldChange
+	}
+	return note(fmt.Sprintf("changed by policy %s (plan %s): ", by.Name, rem.Name), fieldsOf(rec, show), []notePart{
 		{"To opt out", ref.OptOutCommand()}, {"Because", strings.TrimRight(title, ". ")}, {"Runbook", by.RunbookURL},
-		{"Owner of the policy", by.Owner},
-	} {
+		{"Owner of the policy", by.Owner}})
+}
+
+// undoneNote tells whoever owns an object whose change was undone: what was set back, by which plan, who asked for it
+// or what failed, and who answers for the policy.
+func undoneNote(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) string {
+	by := rem.Spec.Plan.Policy
+	return note(fmt.Sprintf("set back to what it was before policy %s changed it (plan %s): ", by.Name, rem.Name),
+		fieldsOf(rec, fieldPath), []notePart{{"Because", strings.TrimRight(whyUndone(rem, rec), ". ")},
+			{"Runbook", by.RunbookURL}, {"Owner of the policy", by.Owner}})
+}
+
+// whyUndone is a person's word, else what the plan or the target says.
+func whyUndone(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) string {
+	action := v1alpha1.ActionAbort
+	switch rem.Spec.DesiredState {
+	case v1alpha1.StateUndone:
+		action = v1alpha1.ActionUndo
+	case v1alpha1.StateAborted:
+	default:
+		return cmp.Or(rec.Message, rem.Status.Message)
+	}
+	verb := map[v1alpha1.RequestAction]string{v1alpha1.ActionUndo: "undone by ", v1alpha1.ActionAbort: "aborted by "}
+	return verb[action] + v1alpha1.LatestRequest(rem.Spec.Requests, action).String()
+}
+
+// notePart is a sentence of an event.
+type notePart struct{ name, text string }
+
+// note is an event on an object: the fields that were written, and what else there is room for.
+func note(head, fields string, parts []notePart) string {
+	tail := ""
+	for _, part := range parts {
 		if next := ". " + part.name + ": " + policy.OneLine(part.text); part.text != "" &&
 			len(head)+leastFields+len(tail)+len(next) <= escalate.MaxNote {
 			tail += next
 		}
 	}
-	show := fieldPath
-	if kube.ReadByView(ref.APIVersion, ref.Kind, ref.Namespace) { // as whoever may read events may read these
-		show = fieldChange
-	}
-	fields := policy.OneLine(fieldsOf(rec, show))
-	return head + prose.Shorten(fields, max(escalate.MaxNote-len(head)-len(tail), 0)) + tail
+	return head + prose.Shorten(policy.OneLine(fields), max(escalate.MaxNote-len(head)-len(tail), 0)) + tail
 }
 
 // leastFields is the room that an event keeps for what was changed, in bytes.

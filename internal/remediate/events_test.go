@@ -97,3 +97,38 @@ func TestAChangedObjectsEventSaysWhatWhyAndHowToOptOut(t *testing.T) {
 		})
 	}
 }
+
+// Whoever owns an object learns of an undo as much as of the change.
+func TestTheEventOfAnUndoSaysWhoseAndWhy(t *testing.T) {
+	cases := map[string]struct {
+		desired        v1alpha1.DesiredState
+		requests       []v1alpha1.RequestRecord
+		status, record string
+		because        string
+	}{
+		"a person had the plan undone": {desired: v1alpha1.StateUndone, because: "undone by dana: INC-7",
+			requests: []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "dana", Reason: "INC-7."}}},
+		"a person aborted the plan, and gave no reason": {desired: v1alpha1.StateAborted, because: "aborted by dana",
+			requests: []v1alpha1.RequestRecord{{Action: v1alpha1.ActionAbort, User: "dana"}}},
+		"its wave failed": {status: "canary failed: web: 2 of 3 Pods are ready.",
+			because: "canary failed: web: 2 of 3 Pods are ready"},
+		"the target says why": {status: "canary failed", record: "it got worse", because: "it got worse"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rem := &v1alpha1.Remediation{}
+			rem.Name, rem.Status.Message = "p-1", tc.status
+			rem.Spec.DesiredState, rem.Spec.Requests = tc.desired, tc.requests
+			rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "p", Owner: "platform",
+				RunbookURL: "https://run.example/p"}
+			reason, got := targetEvent(v1alpha1.ObjectReference{}, rem, v1alpha1.TargetApplied,
+				&v1alpha1.TargetRecord{State: v1alpha1.TargetReverted, Message: tc.record, Write: &v1alpha1.WriteRecord{
+					Fields: []v1alpha1.FieldChange{{Path: "/spec/a"}}}}, func() string { return "" })
+			want := "set back to what it was before policy p changed it (plan p-1): /spec/a. Because: " + tc.because +
+				". Runbook: https://run.example/p. Owner of the policy: platform"
+			if reason != v1alpha1.EventRemediationReverted || got != want {
+				t.Errorf("%s: %q, want %q", reason, got, want)
+			}
+		})
+	}
+}

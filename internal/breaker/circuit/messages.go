@@ -14,6 +14,7 @@ import (
 
 const (
 	messageWithinLimits  = "Failures are within the limits; writes go through."
+	messageHeldOpen      = "A person holds the breaker open: no new write begins in its scope; rollbacks go on."
 	messageRecovered     = "Two plans in a row succeeded in full; writes go through again and the count starts afresh."
 	messageClockWentBack = "The clock went back to before the end of the cooldown."
 	messageAhead         = "The breaker opened under a clock that was far ahead; its cooldown begins anew."
@@ -41,6 +42,19 @@ func Named(in v1alpha1.RemediationBreakerStatus, breaker string) v1alpha1.Remedi
 	st.Message = name(st.Message)
 	if st.Demoted != nil {
 		st.Demoted.Message = name(st.Demoted.Message)
+	}
+	return st
+}
+
+// Held is the status with what is so while a person holds the breaker open: writes don't go through a closed one then.
+// Only what is told changes; a closed breaker's own state and its counts stay, and count again afterwards.
+func Held(in v1alpha1.RemediationBreakerStatus, forced bool) v1alpha1.RemediationBreakerStatus {
+	st := *in.DeepCopy()
+	switch atRest := st.State == "" || st.State == v1alpha1.BreakerClosed; {
+	case forced && atRest:
+		st.Reason, st.Message = v1alpha1.ReasonForcedOpen, messageHeldOpen
+	case !forced && st.Reason == v1alpha1.ReasonForcedOpen:
+		st.Reason, st.Message = v1alpha1.ReasonWithinLimits, messageWithinLimits
 	}
 	return st
 }

@@ -84,7 +84,10 @@ func (o *overrideOptions) validate() error {
 		return nil
 	case !slices.Contains(enforcements(), o.enforcement):
 		return fmt.Errorf("--enforcement %q: give one of %s", o.enforcement, strings.Join(enforcements(), ", "))
-	case o.lasts <= 0:
+	case o.lasts < 0:
+		return fmt.Errorf("--for %s: an override ends in time to come; say how long it is to last, for example 2h",
+			o.lasts)
+	case o.lasts == 0:
 		return errors.New("--for is missing: say how long the override is to last, for example 2h")
 	case o.lasts > v1alpha1.MaxOverride:
 		return fmt.Errorf("--for %s: an override lasts 168h at most; change the policy itself for what is to last",

@@ -19,7 +19,7 @@ func TestOverrideRefusesWhatIsIncomplete(t *testing.T) {
 		"no enforcement":      {"p --for 1h --reason x", "give one of Deny, Warn, Audit"},
 		"an unknown one":      {"p --enforcement warn --for 1h --reason x", `--enforcement "warn"`},
 		"no time":             {"p --enforcement Warn --reason x", "--for is missing"},
-		"no time to come":     {"p --enforcement Warn --for -1h --reason x", "--for is missing"},
+		"no time to come":     {"p --enforcement Warn --for -1h --reason x", "--for -1h0m0s: an override ends"},
 		"too long a time":     {"p --enforcement Warn --for 168h1s --reason x", "168h at most"},
 		"no reason":           {"p --enforcement Warn --for 168h", "--reason is missing"},
 		"an end and a begin":  {"p --clear --for 1h", "leave --enforcement and --for out"},

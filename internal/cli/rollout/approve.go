@@ -130,6 +130,10 @@ func (a *approval) show(cmd *cobra.Command, c client.Client, rem *v1alpha1.Remed
 			return rem, "", err
 		}
 	}
+	if a.digest != "" && digest == "" && r.Remediation.Status.Phase.Final() {
+		return rem, "", command.Exit(command.ExitFailure, fmt.Errorf(
+			"remediation %s has ended (%s): nothing of it awaits an answer", rem.Name, r.Remediation.Status.Phase))
+	}
 	if a.digest != "" && a.digest != digest {
 		return rem, "", command.Exit(command.ExitFailure, fmt.Errorf(
 			"remediation %s: the digest of its changes is %q, not %q: look at them before you answer", rem.Name, digest,
