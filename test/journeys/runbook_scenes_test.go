@@ -44,6 +44,7 @@ func scenes(ctx context.Context, by *person) map[string]names {
 	s.settle(ctx)
 	s.demoted(ctx)
 	narrowed(ctx)
+	engines(ctx)
 	return s.found
 }
 

@@ -60,6 +60,10 @@ func rows() map[string][]row {
 			{command: logs + ` --tail=100 --previous | grep 401`, says: "credentials"},
 			{command: `kubectl get serviceaccount evenkeel -n evenkeel-system`, says: "evenkeel"},
 		},
+		"engines-differ": {
+			{command: `kubectl get events -A --field-selector reason=EnginesDiffer`, says: "another verdict"},
+			{command: `kubectl get rego NAME -o jsonpath='{.status.engine}'`, in: "overridden", says: `"name":`},
+		},
 		"escalation-failing": {{command: logs + ` | grep -i alertmanager`, says: "127.0.0.1"}},
 		"managed-by-other": {
 			{command: `kubectl get remediationslices -l evenkeel.dev/policy=POLICY -o json | jq -r '.items[] | [.targets, ` +
