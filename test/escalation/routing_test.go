@@ -52,6 +52,12 @@ func heldByBreaker(ctx context.Context, about string) *v1alpha1.ClusterRegoPolic
 	return policy
 }
 
+// opened are the labels of the alert of a breaker that heldByBreaker opened. Before its policy is there, the
+// platform answers for it, and may be told.
+func opened(policy string) map[string]string {
+	return map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": policy, "owner": "shop"}
+}
+
 func held(policy string) []string {
 	return []string{`alertname="EvenkeelRemediationHeld"`, fmt.Sprintf("policy=%q", policy)}
 }
@@ -66,7 +72,7 @@ var _ = Describe("What an Alertmanager is told to leave out", func() {
 			g.Expect(alerts[0].Status.State).To(Equal("suppressed"))
 			g.Expect(alerts[0].Status.InhibitedBy).NotTo(BeEmpty())
 		}).Should(Succeed())
-		breaker := map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": policy.Name}
+		breaker := opened(policy.Name)
 		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", breaker) }).Should(HaveLen(1))
 		awaitTicks(ctx, 3)
 		Expect(first.inbox.Of("firing",
@@ -120,7 +126,7 @@ var _ = Describe("An Alertmanager that is down", func() {
 			}
 		})
 		policy := heldByBreaker(ctx, "down")
-		labels := map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": policy.Name}
+		labels := opened(policy.Name)
 		Eventually(ctx, func() []rig.Notification { return second.inbox.Of("firing", labels) }).Should(HaveLen(1))
 		Expect(first.Start(ctx)).To(Succeed())
 		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).Should(HaveLen(1))

@@ -97,8 +97,9 @@ func (s *stage) harm(ctx context.Context) {
 func engines(ctx context.Context) {
 	GinkgoHelper()
 	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "engines"},
-		EventTime: metav1.NowMicro(), ReportingController: "evenkeel", ReportingInstance: "evenkeel-0", Action: "Judging",
-		Type: corev1.EventTypeWarning, Reason: v1alpha1.EventEnginesDiffer, Note: "topdown gives another verdict",
+		EventTime: metav1.NowMicro(), ReportingController: "evenkeel", ReportingInstance: "evenkeel-0",
+		Action: "Judging",
+		Type:   corev1.EventTypeWarning, Reason: v1alpha1.EventEnginesDiffer, Note: "topdown gives another verdict",
 		Regarding: corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy",
 			Name: "fixture"}}
 	suite.Create(ctx, event)
