@@ -42,9 +42,8 @@ func userOf(ctx context.Context, name string, rules ...rbacv1.PolicyRule) client
 	Expect(err).NotTo(HaveOccurred())
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	// The authorizer learns of a binding a moment later.
-	Eventually(ctx, func() error {
-		return c.List(ctx, &v1alpha1.ClusterRegoPolicyList{}, client.Limit(1))
-	}).Should(Or(Succeed(), MatchError(ContainSubstring(`cannot list resource "clusterregopolicies"`))))
+	for _, rule := range rules {
+		suite.AwaitPermission(ctx, name, rule)
+	}
 	return c
 }

@@ -4,13 +4,11 @@ package integration_test
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -43,19 +41,7 @@ func awaitPermission(ctx context.Context, name, role string) {
 	GinkgoHelper()
 	granted := &rbacv1.ClusterRole{}
 	Expect(suite.API.Get(ctx, client.ObjectKey{Name: role}, granted)).To(Succeed())
-	rule := granted.Rules[0]
-	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
-	Eventually(ctx, func(g Gomega) {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: name, Groups: []string{"system:authenticated"},
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Group: rule.APIGroups[0], Resource: resource, Subresource: subresource, Verb: rule.Verbs[0]}}}
-		if len(rule.ResourceNames) > 0 {
-			review.Spec.ResourceAttributes.Name = rule.ResourceNames[0]
-		}
-		g.Expect(suite.API.Create(ctx, review)).To(Succeed())
-		g.Expect(review.Status.Allowed).To(BeTrue())
-	}).Should(Succeed())
+	suite.AwaitPermission(ctx, name, granted.Rules[0])
 }
 
 // user is a client of a user.

@@ -71,6 +71,7 @@ func mayOverride(ctx context.Context, user string, verbs ...string) {
 	bind(ctx, user, role.Name)
 	suite.Create(ctx, role)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
+	suite.AwaitPermission(ctx, user, role.Rules[0])
 }
 
 // bind gives a user a ClusterRole.
