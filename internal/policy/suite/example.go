@@ -183,7 +183,7 @@ func (e *Example) request(object map[string]any) *policy.Request {
 		namespaceObject = map[string]any{
 			"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace}}
 	}
-	r := policy.NewAudit(judged, namespaceObject, now())
+	r := policy.NewAudit(judged, namespaceObject, Now())
 	r.Audit = false
 	r.UserInfo = policy.UserInfo{Username: e.UserInfo.Username, Groups: e.UserInfo.Groups}
 	r.Object, r.OldObject = object, e.OldObject

@@ -12,7 +12,7 @@ import (
 // apply gives the object as the actions leave it, nil when they remove it. Patches
 // are held to RFC 6902 to the letter, as the API server holds them.
 func apply(object map[string]any, actions []policy.Action) (map[string]any, error) {
-	_, after, err := action.Plan(object, actions, now())
+	_, after, err := action.Plan(object, actions, Now())
 	return after, err
 }
 

@@ -17,7 +17,7 @@ import (
 type neighbours struct{ snapshot *catalog.Snapshot }
 
 func newNeighbours(policies []directory.Located, engine rego.Engine) (*neighbours, error) {
-	together := catalog.New(catalog.Options{TimeLimit: timeLimit, Engine: engine})
+	together := catalog.New(catalog.Options{TimeLimit: TimeLimit, Engine: engine})
 	for _, p := range policies {
 		if err := together.Set(p.Definition); err != nil {
 			return nil, fmt.Errorf("policy %s: %w", p.Definition.Name, err)

@@ -17,13 +17,13 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
-// timeLimit is generous: a test on a busy machine has to fail for the rule's
+// TimeLimit is generous: a test on a busy machine has to fail for the rule's
 // sake only.
-const timeLimit = 10 * time.Second
+const TimeLimit = 10 * time.Second
 
-// now is the time that examples are judged at: always the same, so that a verdict
+// Now is the time that examples are judged at: always the same, so that a verdict
 // that depends on the time is the same tomorrow.
-func now() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
+func Now() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // judge is one policy with one set of parameters.
 type judge struct {
@@ -42,7 +42,7 @@ func newJudge(definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, parame
 		definition = definition.DeepCopy()
 		definition.Spec.Parameters = &apiextensionsv1.JSON{Raw: text}
 	}
-	policies := catalog.New(catalog.Options{TimeLimit: timeLimit, Engine: engine})
+	policies := catalog.New(catalog.Options{TimeLimit: TimeLimit, Engine: engine})
 	if err := policies.Set(definition); err != nil {
 		return nil, err
 	}

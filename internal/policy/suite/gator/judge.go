@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
@@ -16,10 +15,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	reports "evenkeel.dev/evenkeel/internal/policy/suite"
 )
-
-// timeLimit is generous: a test on a busy machine has to fail for the rule's sake only.
-const timeLimit = 10 * time.Second
 
 // judge is the policy of a test's constraint, in force.
 type judge struct {
@@ -35,7 +32,7 @@ func newJudge(fsys fs.FS, suiteFile string, t *test, engine rego.Engine) (*judge
 	if err != nil {
 		return nil, err
 	}
-	policies := catalog.New(catalog.Options{TimeLimit: timeLimit, Engine: engine})
+	policies := catalog.New(catalog.Options{TimeLimit: reports.TimeLimit, Engine: engine})
 	made, silent := "", false
 	for _, d := range read {
 		silent = silent || !gatekeeper.Enforces(d.Object, gatekeeper.GatorPoint)

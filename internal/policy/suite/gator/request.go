@@ -7,16 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	reports "evenkeel.dev/evenkeel/internal/policy/suite"
 )
-
-// now is the time that objects are judged at: always the same.
-func now() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // request asks for the verdict on what a case names.
 func (c *testCase) request(fsys fs.FS, suiteFile string) (*policy.Request, error) {
@@ -32,7 +29,7 @@ func (c *testCase) request(fsys fs.FS, suiteFile string) (*policy.Request, error
 	}
 	object := objects[0].Object
 	version, _ := object["apiVersion"].(string)
-	r := policy.NewAudit(object, nil, now())
+	r := policy.NewAudit(object, nil, reports.Now())
 	if object["kind"] == "AdmissionReview" && strings.HasPrefix(version, admissionv1.GroupName+"/") {
 		if r, err = reviewed(object); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Object, err)
@@ -56,7 +53,7 @@ func reviewed(review map[string]any) (*policy.Request, error) {
 		Kind:     policy.GroupVersionKind{Group: in.Kind.Group, Version: in.Kind.Version, Kind: in.Kind.Kind},
 		Resource: in.Resource.Resource, SubResource: in.SubResource, Namespace: in.Namespace, Name: in.Name,
 		UserInfo: policy.UserInfo{Username: in.UserInfo.Username, UID: in.UserInfo.UID, Groups: in.UserInfo.Groups},
-		DryRun:   in.DryRun != nil && *in.DryRun, Now: now()}
+		DryRun:   in.DryRun != nil && *in.DryRun, Now: reports.Now()}
 	r.Object, _ = given["object"].(map[string]any)
 	r.OldObject, _ = given["oldObject"].(map[string]any)
 	if r.Judged() == nil {
