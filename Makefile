@@ -19,12 +19,16 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 IMAGE ?= evenkeel## name of the image, with its registry (dist, image, image-push)
 IMAGE_PLATFORMS ?= linux/amd64 linux/arm64## what image builds for
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64## what dist builds for
-PKG ?=## packages to mutate, for example PKG=./internal/canary, or all for the safety core; default: those of it that changed (mutate)
+NAMES ?=## file to which the names of all tests and specs that ran are written (test targets)
+BEFORE ?=## list of an earlier run, made with NAMES (compare-names)
+AFTER ?=## list of a later run, made with NAMES (compare-names)
+PKG ?=## packages, for example PKG="./internal/canary ./internal/breaker/...": those to test (test-unit), or to mutate, where all is the safety core and the default what changed of it (mutate)
+SEEDS ?= 1 2 3## which objects are generated, one run a number (compare-gator)
 MIN_KILLED ?= 97## percent of the mutants that tests reach of which tests must fail (mutate)
 MIN_COVERED ?= 95## percent of the mutants that tests must reach (mutate)
 WORKERS ?= 1## mutants that are tested at the same time (mutate)
 
-RUNTESTS     := go run -C hack/runtests . $(if $(strip $(FLAGS)),--flags "$(FLAGS)")
+RUNTESTS     := go run -C hack/runtests . $(if $(strip $(FLAGS)),--flags "$(FLAGS)") $(if $(NAMES),--names "$(abspath $(NAMES))")
 CONTROLPLANE := go run -C hack/controlplane ./cmd/controlplane
 CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
 LINT_MODULE  := $(CURDIR)/hack/tools/golangci/go.mod
@@ -32,10 +36,10 @@ KUBE_API_LINTER := go tool -modfile=$(CURDIR)/hack/tools/kubeapilinter/go.mod go
 GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 
 # The modules whose code is ours.
-MODULES := . hack/runtests hack/controlplane hack/demo hack/image hack/bench hack/tools hack/components/certmanager
+MODULES := . hack/runtests hack/controlplane hack/demo hack/image hack/bench hack/bench/own hack/tools hack/components/certmanager
 # The modules that only pin versions. Those of hack/bench aren't among them: they are
 # needed for a benchmark alone, and are large.
-PINS := hack/tools/golangci hack/tools/kubeapilinter hack/tools/gremlins hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds
+PINS := hack/tools/golangci hack/tools/kubeapilinter hack/tools/gremlins hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds hack/components/gatekeeper
 
 # The safety core: what decides on writes to other people's objects, and on requests.
 SAFETY_CORE := internal/breaker internal/breaker/circuit internal/canary internal/remediate/rollout internal/webhook/review \
@@ -70,8 +74,12 @@ setup: ## Build all that the other targets need: program, local control plane, l
 ##@ Tests
 
 .PHONY: test-unit
-test-unit: ## Tables, Rego, golden traces, models: no control plane
-	@$(RUNTESTS) unit
+test-unit: ## Tables, Rego, golden traces, models: no control plane; PKG names packages
+	@$(RUNTESTS) $(if $(strip $(PKG)),--packages "$(PKG)") unit
+
+.PHONY: test-large
+test-large: ## The tests of packages that take minutes: policies that would never end, ten thousand targets
+	@$(RUNTESTS) large
 
 .PHONY: test-integration
 test-integration: ## Manifests and controllers against a real API server
@@ -85,10 +93,21 @@ test-image: ## The image built, unpacked and run without permissions; replicas r
 test-e2e: ## The manager as a process: killed, raced, fed with bad input
 	@$(RUNTESTS) controlplane e2e
 
+.PHONY: test-gatekeeper
+test-gatekeeper: ## Move a cluster from the real Gatekeeper to Evenkeel and back, both side by side on a real control plane
+	@$(CONTROLPLANE) build
+	@go test -count=1 -timeout=20m $(FLAGS) ./test/gatekeeper
+
 .PHONY: attack
 attack: ## Try to get past it and to make it do harm, on a real control plane; print the table of attempts
 	@table=$$(mktemp) && trap 'rm -f "$$table"' EXIT && status=0 && \
 	{ EVENKEEL_ATTACK_TABLE="$$table" $(RUNTESTS) controlplane attack || status=$$?; } && \
+	printf '\n' && cat "$$table" && exit $$status
+
+.PHONY: journeys
+journeys: ## Follow people through what they want of it, on a real control plane; print how long each took
+	@table=$$(mktemp) && trap 'rm -f "$$table"' EXIT && status=0 && \
+	{ EVENKEEL_JOURNEYS_TABLE="$$table" $(RUNTESTS) controlplane journeys || status=$$?; } && \
 	printf '\n' && cat "$$table" && exit $$status
 
 .PHONY: chaos
@@ -99,6 +118,13 @@ chaos: ## Break a real control plane under rollouts; write the figures to docs/c
 test-hack: ## The tests of the local control plane, the demo and the test runner
 	@$(RUNTESTS) controlplane hack
 
+.PHONY: compare-names
+compare-names: ## List the tests that ran in BEFORE and not in AFTER, and fail if there are any: CONTRIBUTING.md
+	@for list in "$(BEFORE)" "$(AFTER)"; do [ -f "$$list" ] || { echo "Error: no list \"$$list\": make test NAMES=FILE writes one; then make compare-names BEFORE=FILE AFTER=FILE" >&2; exit 2; }; done
+	@gone=$$(LC_ALL=C comm -23 "$(BEFORE)" "$(AFTER)"); added=$$(LC_ALL=C comm -13 "$(BEFORE)" "$(AFTER)" | wc -l); \
+	if [ -n "$$gone" ]; then printf 'In %s and not in %s:\n%s\n' "$(BEFORE)" "$(AFTER)" "$$gone"; exit 1; fi; \
+	echo "Every test of $(BEFORE) ran in $(AFTER) too, which has $$added more"
+
 .PHONY: mutate
 mutate: ## Change the safety core operator by operator, and list what its tests don't notice: CONTRIBUTING.md
 	@mkdir -p bin
@@ -107,12 +133,44 @@ mutate: ## Change the safety core operator by operator, and list what its tests 
 	@bin/mutate --gremlins "$(CURDIR)/bin/gremlins" --core "$(SAFETY_CORE)" --killed "$(MIN_KILLED)" --covered "$(MIN_COVERED)" --workers "$(WORKERS)" $(PKG)
 
 .PHONY: bench
-bench: ## Run the benchmarks, without the tests
-	@go test -run='^$$' -bench=. -benchmem ./internal/...
+bench: bench-check bench-templates bench-engines bench-webhook bench-apiserver bench-scan bench-memory ## Time Evenkeel beside its peers, which are built once; write the figures to docs/benchmarks.md
 
 .PHONY: bench-check
-bench-check: ## Time check beside conftest and gator test; write the figures to docs/benchmarks.md
+bench-check: ## Time check beside conftest and gator test
 	@go run -C hack/bench . --table "$(CURDIR)/docs/benchmarks.md"
+
+.PHONY: bench-templates
+bench-templates: ## Time check beside gator test, by the same ConstraintTemplates
+	@go run -C hack/bench . --templates --table "$(CURDIR)/docs/benchmarks.md"
+
+.PHONY: bench-engines
+bench-engines: ## Time admission beside Gatekeeper's engine, by the same rules
+	@go run -C hack/bench . --engines --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
+
+.PHONY: bench-scan
+bench-scan: ## Time the scan beside Gatekeeper's audit, by the same rules
+	@go run -C hack/bench . --scan --table "$(CURDIR)/docs/benchmarks.md"
+
+.PHONY: bench-memory
+bench-memory: ## Measure the memory that the scan of 150,000 Pods takes, and what a change of a policy takes
+	@go run -C hack/bench . --memory --table "$(CURDIR)/docs/benchmarks.md"
+
+.PHONY: bench-webhook
+bench-webhook: ## Time the webhook over TLS beside one of controller-runtime that admits everything
+	@go run -C hack/bench . --webhook --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
+
+.PHONY: bench-apiserver
+bench-apiserver: ## Time a real API server with nobody who judges, Evenkeel, Gatekeeper and ValidatingAdmissionPolicies
+	@$(CONTROLPLANE) build
+	@go run -C hack/bench . --apiserver --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
+
+.PHONY: bench-go
+bench-go: ## Run the benchmarks of the packages, without the tests
+	@go test -run='^$$' -bench=. -benchmem ./internal/...
+
+.PHONY: compare-gator
+compare-gator: ## Compare what Gatekeeper's engine and check find of thousands of generated objects, by the same templates
+	@for seed in $(SEEDS); do go run -C hack/bench . --compare --objects 3000 --seed $$seed || exit 1; done
 
 ##@ Code
 

@@ -60,7 +60,7 @@ func TestFixesOfTheLibraryNeedNoFlagButForAnotherImage(t *testing.T) {
 			}
 			result, _ := all.Snapshot().EvaluateOne(
 				t.Context(), definition.Name, policy.NewAudit(object, nil, time.Unix(0, 0)))
-			_, fixed, err := action.Plan(object, result.Actions, time.Unix(0, 0))
+			_, fixed, err := action.Steps(object, result.Actions, time.Unix(0, 0))
 			if err != nil || len(result.Actions) == 0 {
 				t.Fatalf("%s, %s: %d actions, %v", definition.Name, example.Name, len(result.Actions), err)
 			}

@@ -17,7 +17,7 @@ const (
 	DecisionReject ApprovalDecision = "Reject"
 )
 
-// RemediationApproval is a person's yes or no to one plan in mode Manual. Who may
+// RemediationApproval is a person's answer to one plan in mode Manual. Who may
 // answer is a matter of RBAC: the permission to create remediationapprovals, and the verb
 // approve on the policy.
 // +kubebuilder:object:root=true
@@ -73,7 +73,7 @@ func RefTo(obj metav1.Object) BoundReference {
 
 // RemediationApprovalSpec is a person's answer.
 type RemediationApprovalSpec struct {
-	// remediationRef is the plan, the very one that was looked at. All of a plan is
+	// remediationRef is the plan, the very one that was reviewed. All of a plan is
 	// immutable, so its UID says which targets and fixes the answer is to.
 	// +required
 	RemediationRef BoundReference `json:"remediationRef"`

@@ -184,7 +184,7 @@ type BreakerDemotion struct {
 	Message string `json:"message"`
 }
 
-// BreakerStorm is how many objects have violated a policy's revision of late.
+// BreakerStorm is how many objects have violated a policy's revision recently.
 type BreakerStorm struct {
 	// revision is the policy's revision that the counts speak of.
 	// +required
@@ -196,6 +196,11 @@ type BreakerStorm struct {
 	// sampledAt is since when it has been counted so.
 	// +required
 	SampledAt metav1.MicroTime `json:"sampledAt"`
+	// namespaces are those that held the most of violating, the most first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Namespaces []ViolatingNamespace `json:"namespaces,omitempty"`
 	// buckets hold the least number in each part of the window, oldest first.
 	// +optional
 	// +listType=atomic

@@ -91,16 +91,25 @@ const (
 )
 
 // RemediationBreakerSpec says what a breaker covers, and what people ask of it.
+// +kubebuilder:validation:XValidation:rule="!has(self.forcedOpenUntil) || has(self.mode) && self.mode == 'ForcedOpen'",message="forcedOpenUntil is the end of mode ForcedOpen: it needs that mode; remove it (null) with any other"
 type RemediationBreakerSpec struct {
 	// scope is what the breaker covers. It never changes.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="scope is immutable: make another breaker"
 	Scope BreakerScope `json:"scope"`
-	// mode is Automatic, or ForcedOpen to hold the breaker open until a person lets go
-	// of it: the kill switch. Absent means Automatic. To force it open asks for the verb
-	// open on the breaker, to let go of it for the verb reset.
+	// mode is Automatic, or ForcedOpen to hold the breaker open until a person releases
+	// it, or until forcedOpenUntil: the kill switch. Absent means Automatic. To force it open asks for the verb
+	// open on the breaker, to release it for the verb reset.
 	// +optional
 	Mode BreakerMode `json:"mode,omitempty"`
+	// forcedOpenUntil is when the breaker ceases by itself to be held open: from then on mode ForcedOpen means
+	// Automatic. Absent means that it is held open until a person releases it. It needs mode ForcedOpen. To remove it
+	// or to set a later time asks for the verb open on the breaker, to set one or an earlier time for the verb reset.
+	// Admission refuses a time that has passed, and removes one that is left where mode becomes Automatic.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[0-9-]{10}T[0-9:]{8}([.][0-9]+)?(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	ForcedOpenUntil *metav1.Time `json:"forcedOpenUntil,omitempty"`
 	// resetToken asks, each time that it changes, for the breaker to be closed and to
 	// start afresh: nothing counted, no opening remembered, no demotion. Any text will
 	// do, a time for example. It asks for the verb reset on the breaker, and for a reason.
@@ -125,12 +134,6 @@ type RemediationBreakerSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="false",message="forced is gone: set spec.mode to ForcedOpen, or to Automatic to let go"
 	RemovedForced string `json:"forced,omitempty"`
-}
-
-// ForcedOpen says whether a person holds the breaker open. A mode that isn't known
-// does.
-func (s *RemediationBreakerSpec) ForcedOpen() bool {
-	return s.Mode != "" && s.Mode != BreakerAutomatic
 }
 
 // BreakerScope is what a breaker covers.

@@ -45,7 +45,9 @@ const (
 	ConditionOverridden = "Overridden"
 )
 
-// Reasons of the conditions of a ClusterRegoPolicy, and of a RegoTemplate.
+// Reasons of the conditions of a ClusterRegoPolicy and of a RegoTemplate, besides ReasonInvalid and
+// ReasonPolicyOverridden. ReasonInvalid: what is stored can't be read; the last good revision stays in force.
+// ReasonPolicyOverridden: a person has softened the policy's enforcement until a set time.
 const (
 	// ReasonCompiled: the rule compiles and is in force.
 	ReasonCompiled = "Compiled"
@@ -75,11 +77,12 @@ const (
 	// ReasonStrategyInvalid: the RemediationStrategy that the policy refers to can't be
 	// followed; nothing is remediated until it is corrected.
 	ReasonStrategyInvalid = "StrategyInvalid"
-	// ReasonStoppedAtLimit: several evaluations were stopped at a limit of late.
+	// ReasonStoppedAtLimit: several evaluations were stopped at a limit recently.
 	ReasonStoppedAtLimit = "StoppedAtLimit"
 )
 
-// Reasons of a RemediationStrategy's conditions, besides ReasonAccepted and ReasonInvalid.
+// Reasons of a RemediationStrategy's conditions, besides ReasonAccepted and ReasonInvalid. ReasonAccepted: plans that
+// are made from now on follow it. ReasonInvalid: it can't be followed; the policies that refer to it remediate nothing.
 const (
 	// ReasonDeleting: it is being deleted; the policies that refer to it remediate nothing.
 	ReasonDeleting = "Deleting"
@@ -95,13 +98,14 @@ const (
 	ReasonExpired = "Expired"
 	// ReasonPolicyNotFound: some policy that the waiver names doesn't exist.
 	ReasonPolicyNotFound = "PolicyNotFound"
-	// ReasonInvalid: the waiver can't be read, so it waives nothing. Of a policy: what is
-	// stored can't be read; the last good revision stays in force.
+	// ReasonInvalid: the waiver can't be read, so it waives nothing.
 	ReasonInvalid = "Invalid"
 )
 
 // Reasons of a PolicyOverride's conditions, besides ReasonAccepted, ReasonExpired,
-// ReasonPolicyNotFound and ReasonInvalid.
+// ReasonPolicyNotFound and ReasonInvalid. ReasonAccepted: it is in order. ReasonExpired: the override has ended; the
+// policy is enforced as it declares. ReasonPolicyNotFound: the policy that it names doesn't exist. ReasonInvalid: it
+// can't be read, and overrides nothing.
 const (
 	// ReasonOverriding: the policy is overridden.
 	ReasonOverriding = "Overriding"
@@ -111,7 +115,7 @@ const (
 	ReasonRequesterUnknown = "RequesterUnknown"
 )
 
-// Reasons of a RemediationApproval's conditions, besides ReasonInvalid.
+// Reasons of a RemediationApproval's conditions, besides ReasonInvalid. ReasonInvalid: it is neither a yes nor a no.
 const (
 	// ReasonInEffect: the answer counts, and the plan acts by it.
 	ReasonInEffect = "InEffect"
@@ -140,7 +144,8 @@ const (
 	ReasonWatching = "Watching"
 	// ReasonClosed: writes go through.
 	ReasonClosed = "Closed"
-	// ReasonOpen: no write begins until the cooldown ends, which it does by itself.
+	// ReasonOpen: no write begins until the cooldown ends, which it does by itself, or until the person lets go who
+	// holds the breaker open.
 	ReasonOpen = "Open"
 	// ReasonHalfOpen: the canary of one plan goes through, as a probe.
 	ReasonHalfOpen = "HalfOpen"
@@ -165,9 +170,11 @@ const (
 	ReasonPolicyUnavailable = "PolicyUnavailable"
 	// ReasonVerificationFailed: a target didn't pass verification.
 	ReasonVerificationFailed = "VerificationFailed"
-	// ReasonNoViableCanary: no candidate could be written as a canary, or each that was has been set back by
-	// somebody else.
+	// ReasonNoViableCanary: no candidate could be written as a canary.
 	ReasonNoViableCanary = "NoViableCanary"
+	// ReasonLostToFights: most candidates for a canary were fixed, and each of them reverted by somebody else, whom the
+	// message names. That says nothing of the fix.
+	ReasonLostToFights = "LostToFights"
 	// ReasonNoAnswer: the plan ended for reasons that say nothing of the fix: the API
 	// server, or somebody's webhook, didn't answer, or objects couldn't be read. A
 	// plan is made again by itself, later each time.
@@ -185,7 +192,7 @@ const (
 	// ReasonUndone: a person has had all of the plan undone (spec.desiredState: Undone).
 	ReasonUndone = "Undone"
 	// ReasonPolicyOverridden: a person has overridden the policy's enforcement, so that no new
-	// write of its plans begins; of the policy's own condition, that it is so.
+	// write of its plans begins.
 	ReasonPolicyOverridden = "PolicyOverridden"
 	// ReasonOutsideWindow: no maintenance window is open.
 	ReasonOutsideWindow = "OutsideWindow"
@@ -203,7 +210,7 @@ const (
 	ReasonBudgetSpent = "BudgetSpent"
 	// ReasonAwaitingApproval: a person must approve the plan.
 	ReasonAwaitingApproval = "AwaitingApproval"
-	// ReasonApprovalOverdue: nobody has answered in time; people are told.
+	// ReasonApprovalOverdue: nobody has answered in time; people are notified.
 	ReasonApprovalOverdue = "ApprovalOverdue"
 	// ReasonApproved: a person has approved the plan.
 	ReasonApproved = "Approved"
@@ -231,7 +238,7 @@ const (
 	ReasonRollbackStuck = "RollbackStuck"
 	// ReasonAllTargetsSettled: every target is done, skipped or failed.
 	ReasonAllTargetsSettled = "AllTargetsSettled"
-	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be fixed, or were set back by somebody
+	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be fixed, or were reverted by somebody
 	// else.
 	ReasonSomeTargetsFailed = "SomeTargetsFailed"
 	// ReasonNothingToDo: no target needed a write.
@@ -260,7 +267,7 @@ const (
 	// has it: 2027-01-07T08:00:00Z. Without it, and with a time that can't be read, the opt-out has no end.
 	// On: any object, Namespace. By: its owner.
 	AnnotationPausedUntil = "evenkeel.dev/remediation-paused-until"
-	// AnnotationLastRemediation names the plan whose fix was last written to an object, for whoever looks at the
+	// AnnotationLastRemediation names the plan whose fix was last written to an object, for anyone who reads the
 	// object. It is set in the write of the fix, and restored when the fix is undone. Nothing depends on it.
 	// On: any object. By: the manager, unless --remediation-annotate-objects=false.
 	AnnotationLastRemediation = "evenkeel.dev/last-remediation"
@@ -276,6 +283,33 @@ const (
 	// has made it: a message authentication code over what never changes of it.
 	// On: Remediation, RemediationSlice. By: the manager.
 	AnnotationSeal = "evenkeel.dev/seal"
+	// AnnotationMigratedFrom names what of Gatekeeper's a policy or template stands for, as KIND/NAME.
+	// On: ClusterRegoPolicy, RegoTemplate. By: evenkeel migrate gatekeeper apply.
+	AnnotationMigratedFrom = "evenkeel.dev/migrated-from"
+	// AnnotationMigratedUID is the UID of what evenkeel.dev/migrated-from names.
+	// On: ClusterRegoPolicy, RegoTemplate. By: evenkeel migrate gatekeeper apply.
+	AnnotationMigratedUID = "evenkeel.dev/migrated-from-uid"
+	// AnnotationMigratedDigest is a digest of the constraint and its ConstraintTemplate that a policy was made of.
+	// On: ClusterRegoPolicy. By: evenkeel migrate gatekeeper apply.
+	AnnotationMigratedDigest = "evenkeel.dev/migrated-from-digest"
+	// AnnotationMigratedSpec keeps the spec that a policy was made with, so that what others change of it is told.
+	// On: ClusterRegoPolicy. By: evenkeel migrate gatekeeper apply.
+	AnnotationMigratedSpec = "evenkeel.dev/migrated-spec"
+	// AnnotationEnforcedBy on a constraint of Gatekeeper's names the policy that enforces in its place.
+	// On: constraints of Gatekeeper's. By: evenkeel migrate gatekeeper switch.
+	AnnotationEnforcedBy = "evenkeel.dev/enforced-by"
+	// AnnotationEnforcementAction keeps the enforcementAction that a constraint of Gatekeeper's had before its policy
+	// enforced in its place; it is empty where the constraint named none.
+	// On: constraints of Gatekeeper's. By: evenkeel migrate gatekeeper switch.
+	AnnotationEnforcementAction = "evenkeel.dev/enforcement-action"
+	// AnnotationHandover names the run of switch or switch-back that was the last to begin with an object. The run
+	// takes it away at its end; one that was stopped may leave it, and the next takes it over.
+	// On: constraints of Gatekeeper's, ClusterRegoPolicy. By: evenkeel migrate gatekeeper switch.
+	AnnotationHandover = "evenkeel.dev/handover"
+	// AnnotationSwitchReason on a constraint of Gatekeeper's says why it was switched in spite of a difference, or
+	// switched back though Gatekeeper's webhook wasn't asked, until the next switch of either kind.
+	// On: constraints of Gatekeeper's. By: evenkeel migrate gatekeeper switch and switch-back, with --force.
+	AnnotationSwitchReason = "evenkeel.dev/switch-reason"
 	// RemediationPaused is the value of AnnotationRemediation that opts out.
 	RemediationPaused = "paused"
 )

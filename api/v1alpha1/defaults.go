@@ -10,7 +10,7 @@ import (
 )
 
 // The defaults of strategies and sources. An absent field means its default: the schema
-// stores none, and whoever reads an object resolves them.
+// stores none, and anyone who reads an object resolves them.
 const (
 	DefaultMaxInFlight         = 10
 	DefaultRetryLimit          = 5
@@ -35,7 +35,7 @@ const (
 	DefaultSourceMaxRemoved    = "50%"
 )
 
-// SetDefaults resolves what is absent, for whoever reads a policy. It is never written
+// SetDefaults resolves what is absent, for readers of a policy. It is never written
 // back: what is stored is what was authored.
 func (p *ClusterRegoPolicy) SetDefaults() {
 	s := &p.Spec
@@ -85,7 +85,7 @@ func (r *RolloutStrategy) SetDefaults() {
 	r.RemediationStrategySpec.SetDefaults()
 }
 
-// setOwnDefaults resolves what a policy says itself, whoever says the rest.
+// setOwnDefaults resolves what a policy says itself, whatever sets the rest.
 func (r *RolloutStrategy) setOwnDefaults() {
 	setDefault(&r.Mode, RemediationDisabled)
 	if len(r.AllowedActions) == 0 {

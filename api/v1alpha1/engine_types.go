@@ -2,7 +2,8 @@
 
 package v1alpha1
 
-// Reasons for which topdown, OPA's own engine, judges although the compiled engine is in use.
+// Reasons of judging by topdown, OPA's own engine, although the compiled engine is in use: in a ClusterRegoPolicy's
+// status, and in metrics.
 const (
 	// ReasonNotCompilable: the compiled engine can't take the policy.
 	ReasonNotCompilable = "NotCompilable"

@@ -18,13 +18,13 @@ const (
 	EventRolledBack = "RolledBack"
 	// EventRollbackIncomplete: some write couldn't be undone; a person must look.
 	EventRollbackIncomplete = "RollbackIncomplete"
-	// EventApprovalRequested: a rollout waits for a person's yes or no.
+	// EventApprovalRequested: a rollout waits for a person to approve or reject it.
 	EventApprovalRequested = "ApprovalRequested"
 	// EventApprovalOverdue: nobody has answered in time; the rollout waits on.
 	EventApprovalOverdue = "ApprovalOverdue"
-	// EventApproved: a person has said yes to a rollout.
+	// EventApproved: a person has approved a rollout.
 	EventApproved = "Approved"
-	// EventRejected: a person has said no to a rollout.
+	// EventRejected: a person has rejected a rollout.
 	EventRejected = "Rejected"
 	// EventRemediationHeld: a rollout waits for something that a person may have to give.
 	EventRemediationHeld = "RemediationHeld"

@@ -14,7 +14,7 @@ const (
 	UnknownHealthAllow UnknownHealth = "Allow"
 )
 
-// HealthStrategy says how the health of targets is told where neither Kubernetes nor
+// HealthStrategy says how the health of targets is determined where neither Kubernetes nor
 // the object's own conditions tell it.
 type HealthStrategy struct {
 	// unknown says what happens to targets whose health nobody can tell: custom

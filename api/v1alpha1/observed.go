@@ -14,7 +14,7 @@ func ConditionTypes() []string {
 	return []string{ConditionReady, ConditionReconciling, ConditionStalled, ConditionSlow, ConditionLimited,
 		ConditionProgressing,
 		ConditionApproved, ConditionComplete, ConditionFailed, ConditionActive, ConditionClosed, ConditionDemoted,
-		ConditionOverridden}
+		ConditionOverridden, ConditionReferencesKnown}
 }
 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.

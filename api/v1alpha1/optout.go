@@ -3,7 +3,10 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +47,10 @@ func OptOutText(obj metav1.Object) string {
 	case err != nil:
 		return text + ", without an end: " + err.Error()
 	case !end.IsZero():
-		return text + ", until " + end.Format(time.RFC3339)
+		text += ", until " + end.Format(time.RFC3339)
+	}
+	if slip := MisspelledOptOut(obj); slip != "" {
+		text += "; " + slip
 	}
 	return text
 }
@@ -66,10 +72,38 @@ func IneffectiveOptOut(obj metav1.Object) string {
 	return ""
 }
 
-// DoubtfulOptOut says what whoever writes an opt-out should know: that it has no effect, that its end can't be
+// MisspelledOptOut says which key of an object is written much like those of an opt-out and is none of Evenkeel's, so
+// that it has no effect; empty for none. config/rbac/keys_policy.yaml says it to anyone who writes one.
+func MisspelledOptOut(obj metav1.Object) string {
+	for _, sort := range []struct {
+		noun  string
+		keys  map[string]string
+		known []string
+	}{
+		{"annotation", obj.GetAnnotations(), []string{AnnotationRemediation, AnnotationPausedUntil}},
+		{"label", obj.GetLabels(), []string{AnnotationRemediation, LabelRemediation}},
+	} {
+		for _, key := range slices.Sorted(maps.Keys(sort.keys)) {
+			// Whatever begins so is taken for an opt-out's.
+			near := strings.HasPrefix(key, strings.TrimSuffix(AnnotationRemediation, "ion"))
+			if !near || slices.Contains(sort.known, key) {
+				continue
+			}
+			meant := AnnotationRemediation
+			if strings.Contains(key, "until") {
+				meant = AnnotationPausedUntil
+			}
+			return fmt.Sprintf("Evenkeel knows no %s %s, so that it has no effect; did you mean the annotation %s?",
+				sort.noun, key, meant)
+		}
+	}
+	return ""
+}
+
+// DoubtfulOptOut says what anyone who writes an opt-out should know: that it has no effect, that its end can't be
 // read, or that it has ended already; empty when there is nothing to say.
 func DoubtfulOptOut(obj metav1.Object, now time.Time) string {
-	if why := IneffectiveOptOut(obj); why != "" {
+	if why := cmp.Or(IneffectiveOptOut(obj), MisspelledOptOut(obj)); why != "" {
 		return why
 	}
 	switch end, err := OptOutEnd(obj); {

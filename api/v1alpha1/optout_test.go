@@ -46,6 +46,16 @@ func TestAnOptOutThatHasNoEffectIsToldFromOneThatHas(t *testing.T) {
 		"an end, and a label beside": {annotations: until("2020-01-01T00:00:00Z"),
 			labels: words{AnnotationRemediation: "x"},
 			ends:   time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), doubt: "ended at"},
+		"a key with a slip": {annotations: words{"evenkeel.dev/remediaton": "paused"},
+			doubt: "no annotation evenkeel.dev/remediaton, so that it has no effect; did you mean the annotation " +
+				"evenkeel.dev/remediation?"},
+		"an end with a slip": {
+			annotations: words{AnnotationRemediation: "paused", "evenkeel.dev/remediation-until": "x"},
+			out:         true, doubt: "did you mean the annotation evenkeel.dev/remediation-paused-until?"},
+		"an end as a label": {labels: words{AnnotationPausedUntil: "x"},
+			doubt: "no label evenkeel.dev/remediation-paused-until, "},
+		"another key of ours": {labels: words{LabelRemediation: "web-1"},
+			annotations: words{AnnotationLastRemediation: "web-1", "evenkeel.dev/owner": "x"}},
 		"nothing but an end": {annotations: words{AnnotationPausedUntil: "2028-01-01T00:00:00Z"}, ineffective: wrong,
 			doubt: "has no effect without it"},
 	}
@@ -65,6 +75,17 @@ func TestAnOptOutThatHasNoEffectIsToldFromOneThatHas(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAnOptOutTellsASlipBesideIt(t *testing.T) {
+	obj := &metav1.ObjectMeta{Annotations: map[string]string{AnnotationRemediation: RemediationPaused,
+		"evenkeel.dev/remediation-until": "2027-01-07T08:00:00Z"}}
+	want := "the annotation evenkeel.dev/remediation: paused; Evenkeel knows no annotation " +
+		"evenkeel.dev/remediation-until, so that it has no effect; did you mean the annotation " +
+		"evenkeel.dev/remediation-paused-until?"
+	if got := OptOutText(obj); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

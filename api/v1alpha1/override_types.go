@@ -12,7 +12,7 @@ import (
 const MaxOverride = 7 * 24 * time.Hour
 
 // PolicyOverride softens, until a set time, what admission does with the violations of the
-// policy that has its name, whoever keeps that policy. It never makes a policy stricter, and
+// policy that has its name, no matter who manages that policy. It never makes a policy stricter, and
 // changes neither the policy nor its revision. While it lasts, no new write of the policy's
 // plans begins.
 // +kubebuilder:object:root=true
@@ -48,7 +48,7 @@ type PolicyOverrideList struct {
 // PolicyOverrideSpec says what admission does in place of what a policy declares.
 type PolicyOverrideSpec struct {
 	// policyUID is the uid of the policy that is overridden, whose name is the override's
-	// own. A policy that is made anew under that name isn't overridden.
+	// own. A policy that is recreated under that name isn't overridden.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -64,7 +64,7 @@ type PolicyOverrideSpec struct {
 	// cleared ends the override before its time. Default: false.
 	// +optional
 	Cleared bool `json:"cleared,omitempty"`
-	// reason is why whoever makes the request asks for it. Admission moves it into
+	// reason is why the user makes the request. Admission moves it into
 	// requests. Required to override a policy, or to change how.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

@@ -96,6 +96,7 @@ const (
 // +kubebuilder:printcolumn:name="Scan",type=string,priority=1,JSONPath=`.status.scan.state`
 // +kubebuilder:printcolumn:name="Scanned",type=integer,priority=1,JSONPath=`.status.scan.scanned`
 // +kubebuilder:printcolumn:name="Waived",type=integer,priority=1,JSONPath=`.status.scan.waived`
+// +kubebuilder:printcolumn:name="References",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="ReferencesKnown")].reason`
 // +kubebuilder:printcolumn:name="Title",type=string,priority=1,JSONPath=`.spec.title`
 // +kubebuilder:printcolumn:name="Owner",type=string,priority=1,JSONPath=`.spec.owner`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
@@ -123,8 +124,8 @@ type ClusterRegoPolicyList struct {
 
 // RegoPolicySpec is the desired state of a ClusterRegoPolicy. A policy that acts, by
 // admission.action: Deny or a remediation.mode, needs an owner and a runbook.
-// +kubebuilder:validation:XValidation:rule="has(self.owner) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="owner is required once admission.action is Deny or remediation.mode isn't Disabled: name the team that answers for the rule, which is told when it does harm"
-// +kubebuilder:validation:XValidation:rule="has(self.runbookURL) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="runbookURL is required once admission.action is Deny or remediation.mode isn't Disabled: whoever is refused or paged must know where to look"
+// +kubebuilder:validation:XValidation:rule="has(self.owner) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="owner is required once admission.action is Deny or remediation.mode isn't Disabled: name the team that answers for the rule, which is notified when it does harm"
+// +kubebuilder:validation:XValidation:rule="has(self.runbookURL) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="runbookURL is required once admission.action is Deny or remediation.mode isn't Disabled: anyone who is refused or paged must know where to look"
 // +kubebuilder:validation:XValidation:rule="has(self.rego) != has(self.templateRef)",message="give exactly one of rego, which is the rule itself, and templateRef, which names the RegoTemplate that has it"
 type RegoPolicySpec struct {
 	// title is one line for people, shown in messages and dashboards.
@@ -198,6 +199,12 @@ type RegoSource struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	File string `json:"file,omitempty"`
+	// strictBuiltinErrors says what becomes of a call of a built-in function that fails, such
+	// as to_number("top"). It is undefined where it was called; with true the rule counts as
+	// not evaluated besides (see failurePolicy), with false nothing is said of it, as in
+	// Gatekeeper. What exceeds a limit is an error in any case. Default: true.
+	// +optional
+	StrictBuiltinErrors *bool `json:"strictBuiltinErrors,omitempty"`
 	// main is the source text of the module with the rules: deny, warn, violation,
 	// remediation.
 	// +required
@@ -211,6 +218,9 @@ type RegoSource struct {
 	// +kubebuilder:validation:MaxItems=15
 	Libraries []RegoLibrary `json:"libraries,omitempty"`
 }
+
+// Strict says that a built-in function that fails is an error.
+func (r *RegoSource) Strict() bool { return r.StrictBuiltinErrors == nil || *r.StrictBuiltinErrors }
 
 // Modules are main and the libraries, main first.
 func (r *RegoSource) Modules() []RegoLibrary {
@@ -325,6 +335,13 @@ type Match struct {
 	// Default: true.
 	// +optional
 	PodTemplates *bool `json:"podTemplates,omitempty"`
+	// references are the other objects that the rules may reference in data.inventory: the
+	// policy sees no others. While the objects of one of them aren't known, the rule counts
+	// as not evaluated.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	References []ReferencedKind `json:"references,omitempty"`
 }
 
 // ResourceMatch names kinds of one or more API groups.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// RemediationPhase is where a rollout stands, told to people. It is never what a client
+// RemediationPhase is where a rollout stands, shown to people. It is never what a client
 // must read: read the conditions. Later versions may have more phases.
 // +kubebuilder:validation:MaxLength=64
 type RemediationPhase string
@@ -51,17 +51,28 @@ type PhaseFacts struct {
 	// Final: nothing follows but an undo that a person asks for.
 	Final bool
 	// Complete: the plan has done what it was made for, which its condition Complete says;
-	// a final phase without it is told as Failed.
+	// a final phase without it is reported as Failed.
 	Complete bool
 	// Waits: nothing is in work, an answer or the end of a hold is awaited.
 	Waits bool
+	// AsksPerson: what it waits for is a person's answer.
+	AsksPerson bool
+	// Holds: what it waits for is the end of a hold, after which it goes on from status.heldFrom.
+	Holds bool
 	// InFlight: targets may have been written that nobody has verified yet.
 	InFlight bool
 	// Reverts: writes are being undone, or were.
 	Reverts bool
+	// Failing: it goes, or has ended, against what the plan was made for.
+	Failing bool
+	// Incomplete: it has ended, and leaves writes that only a person can undo.
+	Incomplete bool
 	// Event is the reason of the event that tells of the phase when it begins; empty for none.
 	Event string
 }
+
+// Undoing says whether writes are being undone.
+func (f PhaseFacts) Undoing() bool { return f.Reverts && !f.Final }
 
 // Facts is what holds of a phase. A phase that isn't known, of a later version, is neither
 // final nor does it wait, and may have written anything.
@@ -70,25 +81,25 @@ func (p RemediationPhase) Facts() PhaseFacts { //nolint:gocyclo // a table: a ca
 	case PhasePlanned, PhasePreviewing:
 		return PhaseFacts{}
 	case PhaseAwaitingApproval:
-		return PhaseFacts{Waits: true, Event: EventApprovalRequested}
+		return PhaseFacts{Waits: true, AsksPerson: true, Event: EventApprovalRequested}
 	case PhaseApplying, PhaseVerifying, PhaseSoaking:
 		return PhaseFacts{InFlight: true}
 	case PhaseHeld:
-		return PhaseFacts{Waits: true, Event: EventRemediationHeld}
+		return PhaseFacts{Waits: true, Holds: true, Event: EventRemediationHeld}
 	case PhaseRollingBack:
-		return PhaseFacts{InFlight: true, Reverts: true, Event: EventRollingBack}
+		return PhaseFacts{InFlight: true, Reverts: true, Failing: true, Event: EventRollingBack}
 	case PhasePreviewed:
 		return PhaseFacts{Final: true, Complete: true, Event: EventRemediationPreviewed}
 	case PhaseSucceeded:
 		return PhaseFacts{Final: true, Complete: true, Event: EventRemediationSucceeded}
 	case PhaseRolledBack:
-		return PhaseFacts{Final: true, Reverts: true, Event: EventRolledBack}
+		return PhaseFacts{Final: true, Reverts: true, Failing: true, Event: EventRolledBack}
 	case PhaseRollbackIncomplete:
-		return PhaseFacts{Final: true, Reverts: true, Event: EventRollbackIncomplete}
+		return PhaseFacts{Final: true, Reverts: true, Failing: true, Incomplete: true, Event: EventRollbackIncomplete}
 	case PhaseSuperseded:
 		return PhaseFacts{Final: true, Event: EventRemediationSuperseded}
 	case PhaseAborted:
-		return PhaseFacts{Final: true, Event: EventRemediationAborted}
+		return PhaseFacts{Final: true, Failing: true, Event: EventRemediationAborted}
 	}
 	return PhaseFacts{InFlight: true}
 }
@@ -97,7 +108,7 @@ func (p RemediationPhase) Facts() PhaseFacts { //nolint:gocyclo // a table: a ca
 // person asks for.
 func (p RemediationPhase) Final() bool { return p.Facts().Final }
 
-// Phase is where the rollout stands: one that the manager hasn't looked at yet is planned.
+// Phase is where the rollout stands: one that the manager hasn't processed yet is planned.
 func (r *Remediation) Phase() RemediationPhase {
 	if r.Status.Phase == "" {
 		return PhasePlanned
@@ -117,6 +128,11 @@ func (r *Remediation) Rests() bool {
 // Stands says whether something that the plan has written stands, as far as its counts tell.
 func (r *Remediation) Stands() bool {
 	return r.Status.Counts.Done > 0 && r.Status.Phase != PhasePreviewed
+}
+
+// WaveFailed says whether the wave has failed and the plan waits for a person to decide (onFailure: Hold).
+func (s *RemediationStatus) WaveFailed() bool {
+	return s.Phase.Facts().Holds && s.HeldFrom == PhaseVerifying
 }
 
 // Succeeded says whether the plan has ended and leaves nothing for a person to do: all was

@@ -41,11 +41,12 @@ type RemediationList struct {
 }
 
 // RemediationSpec is a plan, which never changes, and what people ask of its rollout.
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.desiredState) || oldSelf.desiredState in ['Running', 'Paused'] || has(self.desiredState) && (self.desiredState == oldSelf.desiredState || self.desiredState == 'Undone')",message="an abort or an undo can't be taken back; a plan that was aborted can be undone. To plan anew: evenkeel rollout retry"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.desiredState) || oldSelf.desiredState in ['Running', 'Paused'] || has(self.desiredState) && (self.desiredState == oldSelf.desiredState || self.desiredState == 'Undone')",message="an abort or an undo can't be taken back; a plan that was aborted can be undone. To plan again: evenkeel rollout retry"
+// +kubebuilder:validation:XValidation:rule="!has(self.pausedUntil) || has(self.desiredState) && self.desiredState == 'Paused'",message="pausedUntil is the end of a pause: it needs desiredState Paused; remove it (null) with any other"
 type RemediationSpec struct {
 	// plan is what was decided when the plan was made. It never changes.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan again"
 	Plan RemediationPlan `json:"plan"`
 	// desiredState is what people want of the rollout. Absent means Running. Each change
 	// asks for a verb on the policy: pause to pause and to go on, abort, undo.
@@ -53,6 +54,14 @@ type RemediationSpec struct {
 	// Undone nothing.
 	// +optional
 	DesiredState DesiredState `json:"desiredState,omitempty"`
+	// pausedUntil is when the pause ends by itself and the rollout goes on: from then on desiredState Paused means
+	// Running. Absent means that it lasts until a person ends it. It needs desiredState Paused, and each change of it
+	// asks for the verb pause on the policy. Admission refuses a time that has passed, and removes one that is left
+	// where desiredState becomes another.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^[0-9-]{10}T[0-9:]{8}([.][0-9]+)?(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])$`
+	PausedUntil *metav1.Time `json:"pausedUntil,omitempty"`
 	// retryToken asks, each time that it changes, for a plan that is held by a failed
 	// wave (onFailure: Hold) to verify that wave once more, or for the policy of a plan
 	// that has ended to be planned again. Any text will do, a time for example. It asks
@@ -61,7 +70,7 @@ type RemediationSpec struct {
 	// +kubebuilder:validation:MaxLength=128
 	RetryToken string `json:"retryToken,omitempty"`
 	// windowOverride lets writes of this plan begin while its maintenance windows are closed or a freeze lasts.
-	// It must be the plan's own UID, so that it holds for no plan that is made anew under its name; any other
+	// It must be the plan's own UID, so that it holds for no plan that is recreated under its name; any other
 	// text has no effect. Breakers, budgets, approvals and pauses hold all the same. Each change asks for the
 	// verb override-windows on the policy.
 	// +optional
@@ -87,14 +96,14 @@ type DesiredState string
 const (
 	// StateRunning lets the rollout take its course.
 	StateRunning DesiredState = "Running"
-	// StatePaused lets no new write begin. Writes in flight are verified, and undone
-	// when they do harm.
+	// StatePaused lets no new write begin, until spec.pausedUntil if that is set. Writes in
+	// flight are verified, and undone when they do harm.
 	StatePaused DesiredState = "Paused"
-	// StateAborted undoes the wave at work (or all waves, by rollbackScope) and ends the
+	// StateAborted undoes the current wave (or all waves, by rollbackScope) and ends the
 	// plan.
 	StateAborted DesiredState = "Aborted"
 	// StateUndone undoes all that the plan has written and that stands, by its recorded
-	// inverse and last first, also when the rollout has ended. One that is at work is
+	// inverse and last first, also when the rollout has ended. One that is in progress is
 	// ended by it. What somebody else has changed since is kept.
 	StateUndone DesiredState = "Undone"
 )
@@ -266,11 +275,11 @@ type RemediationStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// phase is where the rollout stands, told to people: never what a client must read.
+	// phase is where the rollout stands, shown to people: never what a client must read.
 	// Read the conditions. Later versions may have more phases.
 	// +optional
 	Phase RemediationPhase `json:"phase,omitempty"`
-	// wave is the index of the wave at work; 0 is the canary.
+	// wave is the index of the current wave; 0 is the canary.
 	// +optional
 	Wave int32 `json:"wave"`
 	// reason is the CamelCase reason of the phase.
@@ -305,7 +314,7 @@ type RemediationStatus struct {
 	// approval is the answer that the plan got, in mode Manual.
 	// +optional
 	Approval *ApprovalRecord `json:"approval,omitempty"`
-	// analysis is what metrics have said of the wave at work.
+	// analysis is what metrics have said of the current wave.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -320,7 +329,7 @@ type RemediationStatus struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	FailedIn []string `json:"failedIn,omitempty"`
 	// evidence is what was seen of the first targets whose verification failed, before their
-	// writes were undone. It is told to people, and nothing is decided by it: it isn't under the seal.
+	// writes were undone. It is shown to people, and nothing is decided by it: it isn't under the seal.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
@@ -328,7 +337,7 @@ type RemediationStatus struct {
 	// phaseStartedAt is when the phase began.
 	// +optional
 	PhaseStartedAt *metav1.MicroTime `json:"phaseStartedAt,omitempty"`
-	// waveStartedAt is when the wave at work began.
+	// waveStartedAt is when the current wave began.
 	// +optional
 	WaveStartedAt *metav1.MicroTime `json:"waveStartedAt,omitempty"`
 	// healthySince is since when the wave has been verified without a break.
@@ -376,10 +385,10 @@ type TargetCounts struct {
 	// failed targets couldn't be fixed.
 	// +optional
 	Failed int32 `json:"failed"`
-	// reverted targets were set back to what they were.
+	// reverted targets were restored to what they were.
 	// +optional
 	Reverted int32 `json:"reverted"`
-	// revertConflict targets couldn't be set back.
+	// revertConflict targets couldn't be reverted.
 	// +optional
 	RevertConflict int32 `json:"revertConflict"`
 }

@@ -11,6 +11,10 @@ import (
 // MaxRequests is how many requests of people a plan, a breaker or an override remembers.
 const MaxRequests = 10
 
+// OlderRequests says where MaxRequests are remembered that there may have been others.
+const OlderRequests = "only the latest 10 are kept; earlier ones, if there were any, are in the API server's audit " +
+	"log, where it has one"
+
 // RequestAction is what a person asks of a plan, of a breaker or of a policy.
 // +kubebuilder:validation:Enum=ForceOpen;Release;Reset;Pause;Resume;Abort;Undo;Retry;Override;ClearOverride;OverrideWindows;RespectWindows
 type RequestAction string
@@ -18,7 +22,7 @@ type RequestAction string
 const (
 	// ActionForceOpen holds a breaker open.
 	ActionForceOpen RequestAction = "ForceOpen"
-	// ActionRelease lets go of a breaker that was held open.
+	// ActionRelease releases a breaker that was held open.
 	ActionRelease RequestAction = "Release"
 	// ActionReset closes a breaker and lets it start afresh.
 	ActionReset RequestAction = "Reset"
@@ -26,7 +30,7 @@ const (
 	ActionPause RequestAction = "Pause"
 	// ActionResume lets a paused plan go on.
 	ActionResume RequestAction = "Resume"
-	// ActionAbort undoes the wave at work and ends the plan.
+	// ActionAbort undoes the current wave and ends the plan.
 	ActionAbort RequestAction = "Abort"
 	// ActionUndo undoes all that the plan has written.
 	ActionUndo RequestAction = "Undo"
@@ -62,9 +66,12 @@ type RequestRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Token string `json:"token,omitempty"`
+	// until is when what was asked for ends by itself; absent for what has no end.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
-// UnknownUser stands for whoever asked when admission didn't see the request.
+// UnknownUser stands for the user who asked when admission didn't see the request.
 const UnknownUser = "unknown: admission was bypassed"
 
 // LatestRequest is the latest of the requests, if it is one of the given actions;
@@ -91,6 +98,9 @@ func TokenRequest(requests []RequestRecord, action RequestAction, token string) 
 	}
 	return nil
 }
+
+// What says what was asked for, and until when: "Pause until 2027-01-07T08:00:00Z".
+func (r *RequestRecord) What() string { return string(r.Action) + UntilText(r.Until) }
 
 // String says who asked, and why.
 func (r *RequestRecord) String() string {

@@ -102,7 +102,7 @@ const (
 	// ReasonFixChangesMore: the API server would change fields that the fix doesn't name.
 	ReasonFixChangesMore = "FixChangesMore"
 	// ReasonUndoChangesMore: fields changed with the undoing of a write, or came with the
-	// write, that couldn't be set back.
+	// write, that couldn't be reverted.
 	ReasonUndoChangesMore = "UndoChangesMore"
 	// ReasonExists: an object that the fix is to create exists, with another content.
 	ReasonExists = "AlreadyExists"
@@ -111,7 +111,7 @@ const (
 	// ReasonNotServed: the API server doesn't serve the object's kind, or its version,
 	// now: nothing is known of the object.
 	ReasonNotServed = "NotServed"
-	// ReasonRetrying: a write failed, or must be computed anew, and is tried again later.
+	// ReasonRetrying: a write failed, or must be recomputed, and is tried again later.
 	ReasonRetrying = "Retrying"
 	// ReasonMissingPermission: the controller lacks a permission that this target's fix needs.
 	ReasonMissingPermission = "MissingPermission"
@@ -150,8 +150,9 @@ const (
 	ReasonReplacementViolates = "ReplacementViolates"
 	// ReasonDeadline: the object wasn't verified within the progress deadline.
 	ReasonDeadline = "DeadlineExceeded"
-	// ReasonUnobserved: the object couldn't be read for twice the progress deadline,
-	// so that nobody knows whether the write did harm.
+	// ReasonUnobserved: what rules reference wasn't known within the progress deadline, or the scan couldn't see what a
+	// write brings to other objects, so that nothing was written; or one of the two, or the object itself, wasn't known
+	// for twice as long after the write, so that nobody knows whether it did harm.
 	ReasonUnobserved = "Unobserved"
 	// ReasonNamespaceFailed: an earlier plan of the revision failed in the object's
 	// namespace, and only there.
@@ -181,19 +182,19 @@ type RemediationSlice struct {
 	// remediation is the name of the plan. It never changes.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan again"
 	Remediation string `json:"remediation"`
 	// index is the slice's place in the plan, from 0. It never changes.
 	// +required
 	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan again"
 	Index int32 `json:"index"`
 	// targets are in the order of the rollout. They never change.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan anew"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan is immutable: delete the Remediation and let the controller plan again"
 	Targets []Target `json:"targets"`
 	// records are what was done to the targets, one by one. A record that is missing
 	// means Pending.

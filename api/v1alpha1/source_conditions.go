@@ -2,7 +2,7 @@
 
 package v1alpha1
 
-// Reasons of a PolicySource's conditions, besides ReasonInvalid.
+// Reasons of a PolicySource's conditions, besides ReasonInvalid. ReasonInvalid: the spec can't be followed.
 const (
 	// ReasonApplied: the policies of the newest revision are in force.
 	ReasonApplied = "Applied"
@@ -24,7 +24,7 @@ const (
 	// ReasonNotDescendant: the revision doesn't descend from the one in force, and
 	// history is FastForwardOnly.
 	ReasonNotDescendant = "NotDescendant"
-	// ReasonHistoryUnknown: whether it does can't be known.
+	// ReasonHistoryUnknown: whether the revision descends from the one in force can't be known.
 	ReasonHistoryUnknown = "HistoryUnknown"
 	// ReasonTooManyRemoved: the revision would remove more policies than maxRemoved.
 	ReasonTooManyRemoved = "TooManyRemoved"
@@ -63,9 +63,9 @@ const (
 	AnnotationSourcePath = "evenkeel.dev/source-path"
 	// AnnotationAdopt on a ClusterRegoPolicy lets a PolicySource take it over; its value is
 	// NAMESPACE/NAME of that source.
-	// On: ClusterRegoPolicy. By: people, and the manager where a source lets go of its policies.
+	// On: ClusterRegoPolicy. By: people, and the manager where a source releases its policies.
 	AnnotationAdopt = "evenkeel.dev/adopt"
-	// AnnotationReconcile on a PolicySource makes the controller look at once, each
+	// AnnotationReconcile on a PolicySource makes the controller sync at once, each
 	// time that its value changes.
 	// On: PolicySource. By: people, and the manager on a push message.
 	AnnotationReconcile = "evenkeel.dev/reconcile"

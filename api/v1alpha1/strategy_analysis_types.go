@@ -55,7 +55,7 @@ type AnalysisMetric struct {
 	FailureLimit int32 `json:"failureLimit,omitempty"`
 }
 
-// MetricRecord is what the samples of one metric have said of the wave at work.
+// MetricRecord is what the samples of one metric have said of the current wave.
 // It can't be recomputed, and is read back.
 type MetricRecord struct {
 	// name is the metric's.

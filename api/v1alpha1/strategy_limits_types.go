@@ -10,7 +10,7 @@ import (
 // BudgetStrategy limits what may be changed at a time. Work in flight is counted
 // over all plans: targets whose write was decided or has happened, and that
 // aren't verified yet. Of several limits the most restrictive holds, those of
-// other plans at work included. A limit that can't be read means 0.
+// other plans in progress included. A limit that can't be read means 0.
 type BudgetStrategy struct {
 	// maxUnavailable is the largest number of targets in flight, as a count or a
 	// percentage of the targets that the plan may write (rounded down, at least 1).
@@ -96,7 +96,7 @@ type ManagedObjectsPolicy string
 const (
 	// ManagedNotify leaves them alone and gives their owner the fix as a diff.
 	ManagedNotify ManagedObjectsPolicy = "Notify"
-	// ManagedRemediate fixes them like any other; the tool may set them back.
+	// ManagedRemediate fixes them like any other; the tool may revert them.
 	ManagedRemediate ManagedObjectsPolicy = "Remediate"
 )
 
@@ -106,7 +106,7 @@ type ApprovalStrategy struct {
 	// written the policy as it stands. Default: false.
 	// +optional
 	RequireDistinctApprover bool `json:"requireDistinctApprover,omitempty"`
-	// timeout is how long an answer is waited for before people are told; the
+	// timeout is how long an answer is waited for before people are notified; the
 	// plan goes on waiting. Default: 24h.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -115,9 +115,9 @@ type ApprovalStrategy struct {
 	Timeout metav1.Duration `json:"timeout,omitempty,omitzero"`
 }
 
-// EscalationStrategy says when people are told.
+// EscalationStrategy says when people are notified.
 type EscalationStrategy struct {
-	// deadline is how long a rollout may be held before people are told. Default: 30m.
+	// deadline is how long a rollout may be held before people are notified. Default: 30m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32

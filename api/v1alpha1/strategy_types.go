@@ -3,6 +3,8 @@
 package v1alpha1
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -47,6 +49,12 @@ const (
 // ActionTypes are all of them.
 func ActionTypes() []ActionType {
 	return []ActionType{ActionPatch, ActionCreate, ActionDelete, ActionEvict, ActionRestart, ActionScale}
+}
+
+// OnlyCreates says whether the actions that a strategy allows make other objects and write nothing of the one that
+// violates the policy.
+func OnlyCreates(allowed []ActionType) bool {
+	return len(allowed) > 0 && !slices.ContainsFunc(allowed, func(t ActionType) bool { return t != ActionCreate })
 }
 
 // Runs says whether the mode writes to targets.
@@ -140,7 +148,7 @@ type RemediationStrategySpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=20
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
-	// budget limits what may be changed at a time, over all plans at work.
+	// budget limits what may be changed at a time, over all plans in progress.
 	// +optional
 	Budget *BudgetStrategy `json:"budget,omitempty"`
 	// windows are the times at which writes may begin; none means always.
@@ -152,11 +160,11 @@ type RemediationStrategySpec struct {
 	// analysis asks metrics, after a wave's soak has begun, whether the wave does harm.
 	// +optional
 	Analysis *AnalysisStrategy `json:"analysis,omitempty"`
-	// health says how the health of targets is told that neither Kubernetes nor their
+	// health says how the health of targets is determined that neither Kubernetes nor their
 	// own conditions tell.
 	// +optional
 	Health *HealthStrategy `json:"health,omitempty"`
-	// approval says who must say yes to a plan in mode Manual, and for how long
+	// approval says who must approve a plan in mode Manual, and for how long
 	// the answer is waited for.
 	// +optional
 	Approval ApprovalStrategy `json:"approval,omitempty,omitzero"`
@@ -170,7 +178,7 @@ type RemediationStrategySpec struct {
 	// (Argo CD, Flux, Helm, Config Sync). Default: Notify.
 	// +optional
 	ManagedObjects ManagedObjectsPolicy `json:"managedObjects,omitempty"`
-	// escalation says when people are told.
+	// escalation says when people are notified.
 	// +optional
 	Escalation EscalationStrategy `json:"escalation,omitempty,omitzero"`
 	// history says how long ended plans stay readable.

@@ -36,7 +36,7 @@ type WriteRecord struct {
 	// +optional
 	Controller *ObjectReference `json:"controller,omitempty"`
 	// root is the last of an evicted Pod's owners that is known. Evictions of what it
-	// makes anew are counted by it.
+	// recreates are counted by it.
 	// +optional
 	Root *ObjectReference `json:"root,omitempty"`
 	// uid is the object's UID at the read that the write was computed from; of an
@@ -104,8 +104,8 @@ type WriteRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Beyond string `json:"beyond,omitempty"`
-	// surplus is a place that the write changed beyond its fix and that can't be set
-	// back from this record.
+	// surplus is a place that the write changed beyond its fix and that can't be
+	// reverted from this record.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Surplus string `json:"surplus,omitempty"`
@@ -119,7 +119,7 @@ type ExpectedContent struct {
 	// +kubebuilder:validation:MaxLength=64
 	Digest string `json:"digest"`
 	// places are truncated hashes of the places, outermost first, each with that of
-	// its value. What lies deeper than there is room for is told as a whole.
+	// its value. What lies deeper than there is room for is reported as a whole.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Places []byte `json:"places,omitempty"`

@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"evenkeel.dev/evenkeel/internal/cli"
+	"evenkeel.dev/evenkeel/internal/cli/terminal"
 )
 
 // patience is how long a command that was interrupted may take to end by itself: to
@@ -32,7 +33,9 @@ func main() {
 	} else {
 		ctx = endedBySignals(ctx)
 	}
-	err := root.ExecuteContext(ctx)
+	stdout := terminal.NewStream(os.Stdout)
+	root.SetOut(stdout)
+	err := withLost(root.ExecuteContext(ctx), stdout.Err())
 	var signalled *signalError
 	switch {
 	case errors.As(context.Cause(ctx), &signalled):
@@ -48,6 +51,19 @@ func main() {
 		os.Exit(coded.ExitCode())
 	}
 	os.Exit(1)
+}
+
+// withLost adds to how a command ended that what it printed is incomplete: not all that prints looks at
+// the errors of its writes.
+func withLost(err, lost error) error {
+	var told *fs.PathError
+	switch {
+	case lost == nil, errors.As(err, &told) && told.Path == os.Stdout.Name():
+		return err
+	case err == nil:
+		return lost
+	}
+	return fmt.Errorf("%w\n%w", err, lost)
 }
 
 // isOutputClosed says whether a command ended because nobody reads what it prints. A connection

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -91,5 +92,37 @@ func TestAClosedPipeIsQuiet(t *testing.T) {
 	}
 	if said.Len() > 0 {
 		t.Errorf("it says %q", said)
+	}
+}
+
+// TestAFullDiskFailsTheCommand, whether the command looks at the errors of its writes or not: whoever reads the
+// file later would take the part for the whole.
+func TestAFullDiskFailsTheCommand(t *testing.T) {
+	dir := t.TempDir()
+	tests := map[string]struct {
+		reason string
+		args   []string
+	}{
+		"version": {"one write", []string{"version"}},
+		"help":    {"cobra prints it", []string{"check", "--help"}},
+		"new policy": {"it prints line by line", []string{"new", "policy", "full", "--dir",
+			filepath.Join(dir, "security")}},
+		"completion": {"cobra makes it", []string{"completion", "bash"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+			if err != nil {
+				t.Skip(err)
+			}
+			defer full.Close() //nolint:errcheck // nothing was kept
+			cmd, said := program(t, tc.args...)
+			cmd.Stdout = full
+			_ = cmd.Run()
+			if code := cmd.ProcessState.ExitCode(); code != 1 ||
+				said.String() != "evenkeel: write /dev/stdout: no space left on device\n" {
+				t.Errorf("%s: code %d, message %q; want 1 and what happened", tc.reason, code, said)
+			}
+		})
 	}
 }

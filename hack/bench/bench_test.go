@@ -87,20 +87,21 @@ func TestMedian(t *testing.T) {
 
 func TestReplaceTableKeepsWhatIsAroundIt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(file, []byte("before\n"+tableBegin+"old\n"+tableEnd+"after\n"), 0o644); err != nil {
+	begin, end := "<!-- begin: make bench-check -->\n", "<!-- end: make bench-check -->\n"
+	if err := os.WriteFile(file, []byte("before\n"+begin+"old\n"+end+"after\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceTable(file, "new\n"); err != nil {
+	if err := replaceTable(file, "bench-check", "new\n"); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file)
-	if want := "before\n" + tableBegin + "new\n" + tableEnd + "after\n"; err != nil || string(got) != want {
+	if want := "before\n" + begin + "new\n" + end + "after\n"; err != nil || string(got) != want {
 		t.Errorf("%q, %v", got, err)
 	}
 	if err := os.WriteFile(file, []byte("no place\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceTable(file, "new\n"); err == nil {
+	if err := replaceTable(file, "bench-check", "new\n"); err == nil {
 		t.Error("a page without a place is accepted")
 	}
 }

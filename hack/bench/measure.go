@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -80,12 +81,11 @@ func ratios(first, other []time.Duration) []float64 {
 	return out
 }
 
-// table is the figures in Markdown: medians, and medians of the rounds' ratios.
-func table(results []figures, objects, violations int) string {
+// table is the figures in Markdown, under a line that says what of: medians, and medians of the rounds' ratios.
+func table(results []figures, what string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d manifests, 4 rules, %d violations, found alike by all three; medians of %d rounds on %s with "+
-		"%d processors, %s.\n\n",
-		objects, violations, len(results[0].wall), processor(), runtime.NumCPU(), runtime.Version())
+	fmt.Fprintf(&b, "%s; medians of %d rounds on %s with %d processors, %s.\n\n",
+		what, len(results[0].wall), processor(), runtime.NumCPU(), runtime.Version())
 	b.WriteString("| command | version | time | times as long | CPU time | memory |\n|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		ratio := median(ratios(results[0].wall, r.wall))
@@ -109,22 +109,85 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// The marks between which a file's table stands.
-const (
-	tableBegin = "<!-- begin: make bench-check -->\n"
-	tableEnd   = "<!-- end: make bench-check -->\n"
-)
-
-func replaceTable(file, text string) error {
+// replaceTable writes a table into a file, in place of the one that the same make target wrote.
+func replaceTable(file, target, text string) error {
 	old, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	before, rest, begins := strings.Cut(string(old), tableBegin)
-	_, after, ends := strings.Cut(rest, tableEnd)
+	// The marks between which it stands.
+	begin, end := "<!-- begin: make "+target+" -->\n", "<!-- end: make "+target+" -->\n"
+	before, rest, begins := strings.Cut(string(old), begin)
+	_, after, ends := strings.Cut(rest, end)
 	if !begins || !ends {
-		return fmt.Errorf("%s has no place for the table: it stands between %q and %q", filepath.Base(file), tableBegin,
-			tableEnd)
+		return fmt.Errorf("%s has no place for the table: it stands between %q and %q", filepath.Base(file), begin, end)
 	}
-	return os.WriteFile(file, []byte(before+tableBegin+text+tableEnd+after), 0o644)
+	return os.WriteFile(file, []byte(before+begin+text+end+after), 0o644)
 }
+
+// benchExpressions times rules in Rego beside the same in CEL, by the evaluator of ValidatingAdmissionPolicies. Both
+// are given Pods that are decoded, as the API server has them where it evaluates CEL.
+func benchExpressions(ctx context.Context, o options, in func(string) string, own string) (string, error) {
+	count, err := writeRules(in("pairs.yaml"), expressionRules, "pairs", nil)
+	if err != nil {
+		return "", err
+	}
+	expressions, err := filesOf(expressionRules, "pairs", ".cel")
+	if err != nil {
+		return "", err
+	}
+	raw, err := json.Marshal(expressions)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(in("pairs.json"), raw, 0o600); err != nil {
+		return "", err
+	}
+	here, err := root()
+	if err != nil {
+		return "", err
+	}
+	if err := goBuild(ctx, filepath.Join(here, "own"), in("cel"), "./cel"); err != nil {
+		return "", err
+	}
+	judges := []judge{
+		{name: "Evenkeel", command: []string{own, "--rules", in("pairs.yaml")}, timing: []string{"--decoded"}},
+		{name: "ValidatingAdmissionPolicy", command: []string{in("cel"), "--rules", in("pairs.json")}},
+	}
+	violations, err := alike(ctx, judges, in("judged"))
+	if err != nil {
+		return "", err
+	}
+	fmt.Printf("%d rules in Rego and in CEL: both find the same %d violations\n", count, violations)
+	results, err := timeJudges(ctx, judges, o.runs, in)
+	if err != nil {
+		return "", err
+	}
+	head := fmt.Sprintf("%d rules, in Rego and in CEL, of Pods that are decoded; both found the same %d violations. "+
+		"CPU of one rule; Go's own settings for both.\n\n", count, violations)
+	return head + expressionsTable(judges, results, count), nil
+}
+
+// expressionsTable is the figures of one rule in Markdown. The ratios are those of each round to the last judge's.
+func expressionsTable(judges []judge, results [][]measurement, rules int) string {
+	var b strings.Builder
+	b.WriteString("| judge | CPU of a rule, a Pod that violates nothing | times as much | CPU of a rule, Pods of " +
+		"which most violate | times as much |\n|---|---|---|---|---|\n")
+	last := results[len(results)-1]
+	for i, j := range judges {
+		fmt.Fprintf(&b, "| %s |", j.name)
+		for _, of := range []func(measurement) time.Duration{
+			func(m measurement) time.Duration { return m.clean / time.Duration(rules) },
+			func(m measurement) time.Duration { return m.mixed / time.Duration(rules) },
+		} {
+			fmt.Fprintf(&b, " %s | %s |", spread(each(results[i], of), microseconds),
+				spread(ratios(each(last, of), each(results[i], of)), hundredths))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func microseconds(d time.Duration) string { return fmt.Sprintf("%.1f µs", d.Seconds()*1e6) }
+
+func hundredths(f float64) string { return fmt.Sprintf("%.2f", f) }

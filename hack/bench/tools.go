@@ -29,26 +29,27 @@ type tool struct {
 	messages func(output []byte) ([]string, error)
 }
 
-// build builds what the cache lacks, and this repository's own program anew.
+// buildCheckers builds this repository's program, and gator where the cache lacks it; here is this module's folder.
+func buildCheckers(ctx context.Context, cache, work string) (here, own, gator string, err error) {
+	if here, err = root(); err != nil {
+		return "", "", "", err
+	}
+	own = filepath.Join(work, "evenkeel")
+	if err = goBuild(ctx, filepath.Join(here, "..", ".."), own, "./cmd/evenkeel"); err != nil {
+		return "", "", "", err
+	}
+	gator, err = cachedGator(ctx, here, cache)
+	return here, own, gator, err
+}
+
+// build builds what the cache lacks, and this repository's own program in any case.
 func build(ctx context.Context, cache, work, manifests string) ([]tool, error) {
-	here, err := os.Getwd()
+	here, own, gator, err := buildCheckers(ctx, cache, work)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(filepath.Join(here, "rules")); err != nil {
-		return nil, errors.New("run it in hack/bench, or by make bench-check")
-	}
-	own := filepath.Join(work, "evenkeel")
-	if err := goBuild(ctx, filepath.Join(here, "..", ".."), own, "./cmd/evenkeel"); err != nil {
 		return nil, err
 	}
 	conftest, err := cached(ctx, filepath.Join(here, "conftest"), filepath.Join(cache, "conftest-"+conftestVersion),
 		"github.com/open-policy-agent/conftest")
-	if err != nil {
-		return nil, err
-	}
-	gator, err := cached(ctx, filepath.Join(here, "gator"), filepath.Join(cache, "gator-"+gatorVersion),
-		"github.com/open-policy-agent/gatekeeper/v3/cmd/gator")
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +64,18 @@ func build(ctx context.Context, cache, work, manifests string) ([]tool, error) {
 			[]string{gator, "test", "--filename", filepath.Join(rules, "gatekeeper"), "--filename", manifests,
 				"--output", "json"}, gatorMessages},
 	}, nil
+}
+
+// root is the directory of this module, in which it must be run.
+func root() (string, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(here, "rules")); err != nil {
+		return "", errors.New("run it in hack/bench, or by a target that make help lists, such as make bench-check")
+	}
+	return here, nil
 }
 
 func cached(ctx context.Context, module, program, pkg string) (string, error) {
@@ -80,6 +93,11 @@ func goBuild(ctx context.Context, module, program, pkg string) error {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, text)
 	}
 	return nil
+}
+
+func cachedGator(ctx context.Context, here, cache string) (string, error) {
+	return cached(ctx, filepath.Join(here, "gator"), filepath.Join(cache, "gator-"+gatorVersion),
+		"github.com/open-policy-agent/gatekeeper/v3/cmd/gator")
 }
 
 // agree runs each command once. All must say the same of the same objects; that
@@ -111,14 +129,18 @@ func agree(ctx context.Context, tools []tool) (int, error) {
 }
 
 // run runs a command. Code 1 says that there are violations, for each of them.
-func run(ctx context.Context, t tool) ([]byte, error) {
+func run(ctx context.Context, t tool) ([]byte, error) { return runWith(ctx, nil, t.command) }
+
+// runWith does so in an environment with some more variables.
+func runWith(ctx context.Context, env, command []string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, t.command[0], t.command[1:]...)
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(t.command, " "), err, stderr.String())
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, stderr.String())
 	}
 	return stdout.Bytes(), nil
 }

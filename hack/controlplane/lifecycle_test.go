@@ -133,3 +133,30 @@ func TestBadInput(t *testing.T) {
 		})
 	}
 }
+
+func TestKWOKThatRacesInItsStartIsStartedAgain(t *testing.T) {
+	dir := upFor(t, "race")
+	i, err := controlplane.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := filepath.Dir(i.Kubectl())
+	bin := t.TempDir()
+	script := "#!/bin/sh\nif ! test -e " + bin + "/raced; then touch " + bin + "/raced\n" +
+		"echo 'fatal error: concurrent map writes' >&2; exit 2; fi\nexec " + programs + "/kwok \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "kwok"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	record := filepath.Join(dir, "instance.json")
+	text, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(record, []byte(strings.ReplaceAll(string(text), programs, bin)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "restart", "kwok", "--dir", dir)
+	if _, err := os.Stat(filepath.Join(bin, "raced")); err != nil {
+		t.Errorf("the program of the test wasn't started: %v", err)
+	}
+}

@@ -162,22 +162,42 @@ func (i *Instance) bringUp(ctx context.Context, show *progress.Printer, attempt 
 	return i.save()
 }
 
-// launchControllers starts all that needs only the API server, at once.
+// launchControllers starts all that needs only the API server, at once. The nodes are
+// made when KWOK serves: one that finds nodes while it starts may end itself (see errRace).
 func (i *Instance) launchControllers(ctx context.Context) error {
 	together := []Component{ControllerManager, Scheduler, KWOK}
 	results := make(chan error, len(together))
 	for _, c := range together {
-		go func() { results <- i.launch(ctx, c) }()
+		go func() {
+			err := i.launch(ctx, c)
+			if err == nil && c == KWOK {
+				err = i.createNodes(ctx)
+			}
+			results <- err
+		}()
 	}
-	err := i.createNodes(ctx)
+	var err error
 	for range together {
 		err = errors.Join(err, <-results)
 	}
 	return err
 }
 
+// errRace is KWOK's end by a race in it: v0.8.0 compiles the stages of the first node
+// that it finds while its server registers the same types, and both write a map of
+// github.com/wzshiming/easycel v0.6.0 (types.go) that has no lock.
+var errRace = errors.New("kwok has ended itself in its start")
+
 // launch starts one component and waits until it does its work.
 func (i *Instance) launch(ctx context.Context, c Component) error {
+	for attempt := 1; ; attempt++ {
+		if err := i.launchOnce(ctx, c); !errors.Is(err, errRace) || attempt == startAttempts {
+			return err
+		}
+	}
+}
+
+func (i *Instance) launchOnce(ctx context.Context, c Component) error {
 	child, err := i.launcher.Start(process.Spec{
 		Path: filepath.Join(i.record.Bin, string(c)),
 		Args: i.args(c),
@@ -212,6 +232,9 @@ func (i *Instance) waitHealthy(ctx context.Context, c Component, child *process.
 func (i *Instance) explainExit(c Component, tail string) error {
 	if strings.Contains(tail, "address already in use") {
 		return fmt.Errorf("%s: %w:\n%s", c, errPortTaken, tail)
+	}
+	if log, err := os.ReadFile(i.Log(c)); err == nil && c == KWOK && strings.Contains(string(log), "concurrent map") {
+		return fmt.Errorf("%w: see %s:\n%s", errRace, i.Log(c), tail)
 	}
 	return fmt.Errorf("%s ended by itself; its log %s ends with:\n%s", c, i.Log(c), tail)
 }

@@ -38,7 +38,7 @@ func (d *demo) follow(ctx context.Context, plan string) (*rollout, time.Duration
 			d.show.Say("%s", v.line())
 		}
 		if r.plan.Status.Phase.Final() {
-			d.show.Settle()
+			d.show.Leave()
 			return r, elapsed, nil
 		}
 		if err := d.stage.Alive(); err != nil {
@@ -144,16 +144,14 @@ func (v view) mark(state v1alpha1.TargetState) string {
 }
 
 func (v view) phase() string {
-	phase := v.r.plan.Status.Phase
-	switch phase {
-	case v1alpha1.PhaseSucceeded, v1alpha1.PhasePreviewed:
+	phase := v.r.plan.Phase()
+	switch facts := phase.Facts(); {
+	case facts.Complete:
 		return v.show.Green("✔ " + string(phase))
-	case v1alpha1.PhaseRollingBack, v1alpha1.PhaseRolledBack, v1alpha1.PhaseRollbackIncomplete, v1alpha1.PhaseAborted:
+	case facts.Failing:
 		return v.show.Red("✖ " + string(phase))
-	case v1alpha1.PhaseHeld:
-		return v.show.Yellow("‖ Held")
-	case "":
-		return v.show.Yellow("◌ Planned")
+	case facts.Holds:
+		return v.show.Yellow("‖ " + string(phase))
 	default:
 		return v.show.Yellow("◌ " + string(phase))
 	}

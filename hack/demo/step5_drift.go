@@ -47,7 +47,7 @@ func (d *demo) correctDrift(ctx context.Context) error {
 	if err := d.await(ctx, "It is found and fixed again", driftLimit, d.fixedAgain(mark, key)); err != nil {
 		return err
 	}
-	return d.proveSettled(ctx, earlier, key)
+	return d.proveEndsWell(ctx, earlier, key)
 }
 
 func driftArgs(key client.ObjectKey) []string {
@@ -113,8 +113,8 @@ func (d *demo) fixedAgain(mark int, key client.ObjectKey) check {
 	}
 }
 
-// proveSettled checks that the new plan ends well, and that step 4 stays undone.
-func (d *demo) proveSettled(ctx context.Context, earlier map[string]bool, key client.ObjectKey) error {
+// proveEndsWell checks that the new plan ends well, and that step 4 stays undone.
+func (d *demo) proveEndsWell(ctx context.Context, earlier map[string]bool, key client.ObjectKey) error {
 	for _, c := range []struct {
 		claim string
 		limit time.Duration

@@ -63,7 +63,7 @@ func build(folder string, r *release, out io.Writer) error {
 		return fmt.Errorf("name the image: %w", err)
 	}
 	if err := os.RemoveAll(folder); err != nil {
-		return fmt.Errorf("make %s anew: %w", folder, err)
+		return fmt.Errorf("recreate %s: %w", folder, err)
 	}
 	at, err := layout.Write(filepath.Join(folder, layoutFolder), empty.Index)
 	if err != nil {

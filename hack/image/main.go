@@ -49,7 +49,7 @@ func runBuild(args []string, out io.Writer) error {
 	var folder string
 	var created int64
 	flags := flag.NewFlagSet("build", flag.ContinueOnError)
-	flags.StringVar(&folder, "out", "", "the folder that is made anew")
+	flags.StringVar(&folder, "out", "", "the folder that is recreated")
 	flags.StringVar(&r.name, "name", "", "the image's name, with its registry, without a tag")
 	flags.StringVar(&r.version, "version", "", "the version, which is the image's tag")
 	flags.StringVar(&r.revision, "revision", "", "the commit that the programs were built from")

@@ -60,7 +60,7 @@ func (r *runner) runSuite(ctx context.Context, stage string, s step) (outcome, e
 		result.failures = []failure{{test: path.Base(pkg), about: pkg, suite: true, message: bounded(seen.String())}}
 	}
 	r.report(&result)
-	total := outcome{counts: result.counts, failures: result.failures, timings: result.timings}
+	total := result.outcome()
 	total.took(cmd.ProcessState)
 	return total, nil
 }

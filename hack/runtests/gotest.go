@@ -17,6 +17,14 @@ import (
 	"sync/atomic"
 )
 
+// packagesOf are the packages that are asked for, or all of a step.
+func (r *runner) packagesOf(ctx context.Context, s step) ([]string, error) {
+	if len(r.packages) > 0 {
+		return r.packages, nil
+	}
+	return r.packagesBut(ctx, s)
+}
+
 // packagesBut lists the packages of the module in s.dir that aren't below s.skip.
 func (r *runner) packagesBut(ctx context.Context, s step) ([]string, error) {
 	cmd := r.command(ctx, s.dir, "go", "list", "-e", "-f", "{{.Dir}}\t{{.ImportPath}}", "./...")
@@ -39,8 +47,8 @@ func (r *runner) packagesBut(ctx context.Context, s step) ([]string, error) {
 	return packages, nil
 }
 
-func (r *runner) runGoTest(ctx context.Context, stage, dir string, args []string) (outcome, error) {
-	cmd := r.command(ctx, dir, "go", args...)
+func (r *runner) runGoTest(ctx context.Context, stage, dir string, command []string) (outcome, error) {
+	cmd := r.command(ctx, dir, command[0], command[1:]...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	pipe, err := cmd.StdoutPipe()
@@ -63,7 +71,7 @@ func (r *runner) runGoTest(ctx context.Context, stage, dir string, args []string
 		return total, nil // said already, test by test
 	}
 	if err != nil {
-		return total, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		return total, fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, strings.TrimSpace(stderr.String()))
 	}
 	return total, nil
 }
@@ -99,5 +107,5 @@ func (r *runner) observe(line []byte, t *tally) outcome {
 		return outcome{}
 	}
 	r.report(&result)
-	return outcome{counts: result.counts, failures: result.failures, timings: result.timings}
+	return result.outcome()
 }

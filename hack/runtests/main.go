@@ -31,8 +31,11 @@ func main() {
 func run(ctx context.Context, args []string) (bool, error) {
 	flags := flag.NewFlagSet("runtests", flag.ContinueOnError)
 	extra := flags.String("flags", "", "further flags for go test, separated by spaces")
+	packages := flags.String("packages", "", "packages to test in the place of all, separated by spaces (stage unit)")
+	names := flags.String("names", "", "file to which the names of all tests and specs that ran are written, sorted")
 	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), "Usage: runtests [--flags FLAGS] [STAGE...]\n\nStages, all of them by default:\n")
+		fmt.Fprintf(flags.Output(), "Usage: runtests [--flags FLAGS] [--packages PACKAGES] [--names FILE] [STAGE...]"+
+			"\n\nStages, all of them by default:\n")
 		for _, s := range stages() {
 			fmt.Fprintf(flags.Output(), "  %-13s %s\n", s.name, s.about)
 		}
@@ -49,6 +52,10 @@ func run(ctx context.Context, args []string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	named, err := packagesOf(chosen, strings.Fields(*packages))
+	if err != nil {
+		return false, err
+	}
 	root, err := findRoot()
 	if err != nil {
 		return false, err
@@ -59,7 +66,7 @@ func run(ctx context.Context, args []string) (bool, error) {
 	}
 	defer os.RemoveAll(reports)
 	r := &runner{root: root, flags: strings.Fields(*extra), out: os.Stdout, live: terminal(os.Stdout), now: time.Now,
-		began: time.Now(), reports: reports}
+		began: time.Now(), reports: reports, packages: named, names: *names}
 	return r.run(ctx, chosen), nil
 }
 

@@ -23,6 +23,10 @@ const graceful = 30 * time.Second
 type runner struct {
 	root  string
 	flags []string
+	// packages are tested in the place of all, where a step tests all but some.
+	packages []string
+	// names is the file that takes the names of what ran; empty: none does.
+	names string
 	out   io.Writer
 	// live says that somebody watches: commands show their output as it comes.
 	live  bool
@@ -40,6 +44,8 @@ type outcome struct {
 	counts
 	failures []failure
 	timings  []timing
+	// names are those of the tests and specs that ran, with their packages.
+	names []string
 	// processors is the time that commands took of them, with all that they have started
 	// and waited for. Of two processors, twice the time of a stage is all that there is:
 	// one that took far less has waited.
@@ -50,6 +56,7 @@ func (o *outcome) join(other outcome) {
 	o.add(other.counts)
 	o.failures = append(o.failures, other.failures...)
 	o.timings = append(o.timings, other.timings...)
+	o.names = append(o.names, other.names...)
 	o.processors += other.processors
 }
 
@@ -86,7 +93,24 @@ func (r *runner) run(ctx context.Context, chosen []stage) bool {
 			break
 		}
 	}
-	return r.summarize(results, len(chosen))
+	listed := r.list(results)
+	return r.summarize(results, len(chosen)) && listed
+}
+
+// list writes the names of what ran to the file that asks for them, and says whether that went well.
+func (r *runner) list(results []stageResult) bool {
+	if r.names == "" {
+		return true
+	}
+	var names []string
+	for _, result := range results {
+		names = append(names, result.names...)
+	}
+	err := writeNames(r.names, names)
+	if err != nil {
+		r.say("%v", err)
+	}
+	return err == nil
 }
 
 // runGroup runs stages at once and returns what came of each, in their order.
@@ -159,13 +183,13 @@ func (r *runner) runStep(ctx context.Context, of stage, s step) (outcome, error)
 	}
 	args = append(args, s.test...)
 	if s.skip != nil {
-		packages, err := r.packagesBut(ctx, s)
+		packages, err := r.packagesOf(ctx, s)
 		if err != nil {
 			return outcome{}, err
 		}
 		args = append(args, packages...)
 	}
-	return r.runGoTest(ctx, of.name, s.dir, args)
+	return r.runGoTest(ctx, of.name, s.dir, append([]string{"go"}, args...))
 }
 
 // command prepares a command that is asked to stop, and only then killed, when

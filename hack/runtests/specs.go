@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -113,7 +114,11 @@ func (r *packageResult) detail(specs []specReport) {
 		}
 	}
 	r.failures, r.timings = failures, nil
+	r.names = slices.DeleteFunc(r.names, func(name string) bool { return name == r.suite })
 	for _, s := range specs {
 		r.timings = append(r.timings, timing{s.name(), s.RunTime})
+		if s.ran() {
+			r.names = append(r.names, nameIn(r.name, s.name()))
+		}
 	}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -22,6 +23,8 @@ type stage struct {
 	alone bool
 	// vital stages end the run when they fail: nothing after them can work.
 	vital bool
+	// again marks a stage that runs what another one runs too, for what it prints: it is run when it is named alone.
+	again bool
 }
 
 // step is one command of a stage.
@@ -45,15 +48,45 @@ type step struct {
 // clusterTests need a control plane, or take long, so they aren't unit tests.
 func clusterTests() []string {
 	return []string{"test/config", "test/integration", "test/escalation", "test/e2e", "test/chaos", "test/walkthrough",
-		"test/dist", "test/sources", "test/attack", "test/image", "test/journeys"}
+		"test/dist", "test/sources", "test/attack", "test/image", "test/journeys", "test/gatekeeper"}
+}
+
+// largeTests are tests beside the code, by package, that take a minute or more of the
+// processors, or a process for each of hundreds of cases. The stage large runs them, and the
+// stage unit all others.
+func largeTests() map[string][]string {
+	return map[string][]string{
+		"./internal/policy/rego": {"TestHostilePolicies", "TestHostilePoliciesOnOneProcessor",
+			"TestNothingIsNestedSoThatCompilingNeverEnds", "TestNothingIsNestedSoThatTheStackOverflows"},
+		"./internal/remediate": {"TestARolloutOfTenThousand"},
+	}
+}
+
+// large is the pattern of the large tests, for go test.
+func large() string {
+	var names []string
+	for _, tests := range largeTests() {
+		names = append(names, tests...)
+	}
+	slices.Sort(names)
+	return "^(" + strings.Join(names, "|") + ")$"
 }
 
 // stages lists every stage in order: cheap ones first, so that mistakes show soon.
-func stages() []stage {
+func stages() []stage { return slices.Concat(cheapStages(), costlyStages()) }
+
+// cheapStages need no control plane, prepare it, or show what people see first.
+func cheapStages() []stage {
 	return []stage{
 		{
 			name: "unit", about: "tables, Rego, golden traces, models",
-			steps: []step{{dir: ".", test: []string{"-timeout=10m"}, skip: clusterTests()}},
+			steps: []step{{dir: ".", test: []string{"-timeout=10m", "-skip=" + large()}, skip: clusterTests()}},
+		},
+		{
+			// Alone: some of them measure time.
+			name: "large", about: "policies that would never end, and a rollout of ten thousand",
+			steps: []step{{dir: ".", test: slices.Concat([]string{"-timeout=20m", "-run=" + large()},
+				slices.Sorted(maps.Keys(largeTests())))}},
 		},
 		{
 			name: "controlplane",
@@ -71,6 +104,7 @@ func stages() []stage {
 			steps: []step{
 				{dir: "hack/runtests", test: []string{"./..."}},
 				{dir: "hack/bench", test: []string{"./..."}},
+				{dir: "hack/bench/own", test: []string{"./..."}},
 				{dir: "hack/image", test: []string{"./..."}},
 				{dir: "hack/controlplane", test: []string{"-timeout=15m", "./..."}},
 				{dir: "hack/demo", test: []string{"-timeout=10m", "./..."}},
@@ -85,13 +119,23 @@ func stages() []stage {
 			name: "docs", about: "the commands of the documentation, page by page", beside: "hack",
 			steps: []step{{dir: ".", test: []string{"-count=1", "-timeout=25m", "./test/walkthrough/..."}}},
 		},
+	}
+}
+
+// costlyStages take minutes each, against control planes of their own.
+func costlyStages() []stage {
+	return []stage{
 		{
 			name: "integration", about: "manifests and controllers against a real API server", together: true,
 			steps: []step{
-				{dir: ".", procs: 3, test: []string{"--timeout=25m", "./test/integration"}},
-				{dir: ".", test: []string{"-count=1", "-p=2", "-timeout=25m", "./test/config/...", "./test/sources/...",
+				{dir: ".", procs: 3, test: []string{"--timeout=40m", "./test/integration"}},
+				{dir: ".", test: []string{"-count=1", "-p=2", "-timeout=40m", "./test/config/...", "./test/sources/...",
 					"./test/escalation/...", "./test/journeys/..."}},
 			},
+		},
+		{
+			name: "journeys", about: "people and what they want of Evenkeel, step by step", again: true,
+			steps: []step{{dir: ".", test: []string{"-count=1", "-timeout=40m", "./test/journeys"}}},
 		},
 		{
 			name: "image", about: "the image, built, unpacked and run: replicas replaced under traffic",
@@ -112,10 +156,10 @@ func stages() []stage {
 	}
 }
 
-// choose returns the named stages in their usual order, or all for no names.
+// choose returns the named stages in their usual order, or for no names all that run nothing a second time.
 func choose(all []stage, names []string) ([]stage, error) {
 	if len(names) == 0 {
-		return all, nil
+		return slices.DeleteFunc(slices.Clone(all), func(s stage) bool { return s.again }), nil
 	}
 	var known []string
 	var chosen []stage

@@ -5,6 +5,9 @@ package main
 import (
 	"context"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +27,10 @@ func TestStagesRunBesideThoseThatTheyName(t *testing.T) {
 		"one alone": {
 			reason: "whoever asks for one stage gets that one",
 			chosen: []string{"chaos"}, want: []string{"chaos"},
+		},
+		"one that measures time": {
+			reason: "nothing else takes the processors meanwhile",
+			chosen: []string{"integration", "large"}, want: []string{"large", "integration"},
 		},
 		"with others between": {
 			reason: "the group stands where the first of it does",
@@ -50,6 +57,24 @@ func TestStagesRunBesideThoseThatTheyName(t *testing.T) {
 	}
 }
 
+// TestWhatRunsAgainIsNamed: the journeys are among the integration tests, and their stage is there for its table.
+func TestWhatRunsAgainIsNamed(t *testing.T) {
+	all, err := choose(stages(), nil)
+	if err != nil || slices.ContainsFunc(all, func(s stage) bool { return s.again }) || len(all) != len(stages())-1 {
+		t.Errorf("of %d stages %d are run by themselves, error %v; want all but one", len(stages()), len(all), err)
+	}
+	named, err := choose(stages(), []string{"journeys"})
+	if err != nil || len(named) != 1 || !named[0].again {
+		t.Fatalf("named are %v, error %v", named, err)
+	}
+	runs := func(s stage) bool {
+		return slices.ContainsFunc(s.steps, func(s step) bool { return slices.Contains(s.test, "./test/journeys/...") })
+	}
+	if !slices.ContainsFunc(all, runs) {
+		t.Error("a run of all stages leaves the journeys out")
+	}
+}
+
 func TestStagesStandBesideEarlierOnes(t *testing.T) {
 	var before []string
 	for _, s := range stages() {
@@ -57,6 +82,45 @@ func TestStagesStandBesideEarlierOnes(t *testing.T) {
 			t.Errorf("%s stands beside %s, which is no earlier stage", s.name, s.beside)
 		}
 		before = append(before, s.name)
+	}
+}
+
+// TestEachLargeTestRunsInItsStage has the tests that the stage unit leaves out exist where the
+// stage large looks for them: a name that no test bears any more would drop nothing, and prove
+// nothing either; one that stands in two packages would be dropped from the other.
+func TestEachLargeTestRunsInItsStage(t *testing.T) {
+	root, err := findRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, leavesOut := map[string]bool{}, ""
+	for _, s := range stages() {
+		for _, step := range s.steps {
+			if s.name == "large" {
+				for _, pkg := range step.test {
+					runs[pkg] = true
+				}
+			}
+			for _, arg := range step.test {
+				if pattern, skips := strings.CutPrefix(arg, "-skip="); skips {
+					leavesOut = pattern
+				}
+			}
+		}
+	}
+	if !runs["-run="+leavesOut] {
+		t.Errorf("what is left out, %q, is run by no stage: %v", leavesOut, runs)
+	}
+	for pkg, names := range largeTests() {
+		if !runs[pkg] {
+			t.Errorf("%s isn't run by the stage large", pkg)
+		}
+		for _, name := range names {
+			found, err := exec.Command("grep", "-rlw", "--include=*_test.go", "func "+name, root).Output()
+			if want := filepath.Join(root, pkg); err != nil || filepath.Dir(strings.TrimSpace(string(found))) != want {
+				t.Errorf("%s is to stand in %s alone, and stands in %q (%v)", name, want, found, err)
+			}
+		}
 	}
 }
 
@@ -114,5 +178,34 @@ func TestProcessorsAreCounted(t *testing.T) {
 	busy := step{command: []string{"sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"}}
 	if got := r.runStage(t.Context(), stage{name: "busy", steps: []step{busy}}); got.processors < 50*time.Millisecond {
 		t.Errorf("a loop took %s of the processors", got.processors)
+	}
+}
+
+// TestTheReadmeListsTheStages: in the order of a run, each once.
+func TestTheReadmeListsTheStages(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(page), "\n    STAGE ")
+	if !found {
+		t.Fatal("README.md has no table of the stages")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	var listed, want []string
+	for _, line := range strings.Split(table, "\n")[1:] {
+		listed = append(listed, strings.Fields(line)[0])
+	}
+	whole, err := choose(stages(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range groups(whole) {
+		for _, s := range group {
+			want = append(want, s.name)
+		}
+	}
+	if !slices.Equal(listed, want) {
+		t.Errorf("README.md lists the stages %v, a run has %v", listed, want)
 	}
 }

@@ -49,9 +49,16 @@ type packageResult struct {
 	counts  counts
 	failed  bool
 	elapsed time.Duration
-	// failures are what failed, and timings how long each test took.
+	// failures are what failed, timings how long each test took, and names those of the tests that ran.
 	failures []failure
 	timings  []timing
+	names    []string
+	// suite is the name of the test that runs a suite of specs, as names has it; empty: there is none.
+	suite string
+}
+
+func (r *packageResult) outcome() outcome {
+	return outcome{counts: r.counts, failures: r.failures, timings: r.timings, names: r.names}
 }
 
 // tally turns the events of one `go test` into results. Leaves are counted: a
@@ -143,15 +150,7 @@ func (t *tally) finish(p *packageState, e event) packageResult {
 			failure{test: e.Package, about: "it doesn't build", message: bounded(build.String())})
 	}
 	for _, name := range sortedNames(p.tests) {
-		test := p.tests[name]
-		one := test.count(r.failed)
-		r.counts.add(one)
-		if one.failed > 0 {
-			r.failures = append(r.failures, test.failure(name, r.name))
-		}
-		if !test.parent {
-			r.timings = append(r.timings, timing{name, test.elapsed})
-		}
+		r.take(name, p.tests[name])
 	}
 	if r.failed && r.counts.failed == 0 {
 		r.counts.failed = 1
@@ -167,6 +166,25 @@ func (t *tally) finish(p *packageState, e event) packageResult {
 	}
 	t.total.add(r.counts)
 	return r
+}
+
+// take adds one test of the package.
+func (r *packageResult) take(name string, test *testState) {
+	one := test.count(r.failed)
+	r.counts.add(one)
+	if one.failed > 0 {
+		r.failures = append(r.failures, test.failure(name, r.name))
+	}
+	if test.specs != nil {
+		r.suite = nameIn(r.name, name)
+	}
+	if test.parent {
+		return
+	}
+	r.timings = append(r.timings, timing{name, test.elapsed})
+	if test.action == "pass" || test.action == "fail" {
+		r.names = append(r.names, nameIn(r.name, name))
+	}
 }
 
 func (s *testState) failure(name, in string) failure {

@@ -4,6 +4,7 @@ package breaker
 
 import (
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,12 +14,16 @@ import (
 
 // seenBreaker is a breaker whose status speaks of the generation that was acted upon: a
 // plan that counts an outcome leaves what people ask of the breaker to its controller.
-type seenBreaker struct{ *v1alpha1.RemediationBreaker }
+type seenBreaker struct {
+	*v1alpha1.RemediationBreaker
+	now time.Time
+}
 
 // GetGeneration is the generation that the status speaks of.
 func (b seenBreaker) GetGeneration() int64 {
 	token := b.Spec.ResetToken
-	if b.Status.Mode == modeOf(b.RemediationBreaker) && (token == "" || token == b.Status.LastHandledResetToken) {
+	if b.Status.Mode == modeOf(b.RemediationBreaker, b.now) &&
+		(token == "" || token == b.Status.LastHandledResetToken) {
 		return b.Generation
 	}
 	return b.Status.ObservedGeneration
@@ -27,14 +32,14 @@ func (b seenBreaker) GetGeneration() int64 {
 // breakerConditions are Ready, Closed and Demoted. An open breaker does what its spec asks
 // for, and so does one that a person holds open: it is ready, and not closed. Neither needs
 // a person to end, and whoever applies breakers from Git mustn't wait for it.
-func breakerConditions(cb *v1alpha1.RemediationBreaker) []metav1.Condition {
+func breakerConditions(cb *v1alpha1.RemediationBreaker, now time.Time) []metav1.Condition {
 	hold := kube.Ready(v1alpha1.ReasonWatching, "the breaker does what its spec asks for")
 	closed := kube.ConditionTrue(v1alpha1.ConditionClosed, v1alpha1.ReasonClosed, cb.Status.Message)
 	switch {
-	case cb.Spec.ForcedOpen():
-		closed = kube.ConditionFalse(v1alpha1.ConditionClosed, v1alpha1.ReasonForcedOpen,
-			fmt.Sprintf("a person holds the breaker open (%s); to let go of it: evenkeel breaker close %s",
-				v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease), cb.Name))
+	case cb.Spec.ForcedOpen(now):
+		closed = kube.ConditionFalse(v1alpha1.ConditionClosed, v1alpha1.ReasonOpen,
+			fmt.Sprintf("a person holds the breaker open%s (%s); to release it: evenkeel breaker close %s",
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy(), cb.Name))
 	case cb.Status.State == v1alpha1.BreakerHalfOpen:
 		closed = kube.ConditionFalse(v1alpha1.ConditionClosed, v1alpha1.ReasonHalfOpen, cb.Status.Message)
 	case cb.Status.State == v1alpha1.BreakerOpen:

@@ -22,10 +22,10 @@ func TestConditionsOfBreakers(t *testing.T) {
 		demoted *demotion) kstatus.State[*v1alpha1.RemediationBreaker] {
 		cb := &v1alpha1.RemediationBreaker{Spec: v1alpha1.RemediationBreakerSpec{Mode: mode},
 			Status: v1alpha1.RemediationBreakerStatus{State: st, Demoted: demoted, Message: "why"}}
-		cb.Status.Mode = modeOf(cb)
+		cb.Status.Mode = modeOf(cb, time.Time{})
 		return kstatus.State[*v1alpha1.RemediationBreaker]{
 			Name: name, Object: cb, Set: func(cb *v1alpha1.RemediationBreaker, now time.Time) {
-				kube.SetConditions(seenBreaker{cb}, now, breakerConditions(cb)...)
+				kube.SetConditions(seenBreaker{cb, now}, now, breakerConditions(cb, now)...)
 			}}
 	}
 	demoted := &demotion{Message: "it opened 3 times"}
@@ -56,6 +56,15 @@ func TestABreakersStatusSpeaksOfWhatWasActedUpon(t *testing.T) {
 			}},
 		"nobody has looked at the mode yet": {want: 4,
 			change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }},
+		"nobody has looked at a hold that ended meanwhile": {want: 4,
+			change: func(cb *v1alpha1.RemediationBreaker) {
+				cb.Spec.Mode, cb.Spec.ForcedOpenUntil = v1alpha1.BreakerForcedOpen, &metav1.Time{Time: time.Unix(1, 0)}
+				cb.Status.Mode = v1alpha1.BreakerForcedOpen
+			}},
+		"a hold has ended, which was seen": {want: 5,
+			change: func(cb *v1alpha1.RemediationBreaker) {
+				cb.Spec.Mode, cb.Spec.ForcedOpenUntil = v1alpha1.BreakerForcedOpen, &metav1.Time{Time: time.Unix(1, 0)}
+			}},
 		"it was made a moment ago": {reason: "the schema's default stays, and a condition can't have it",
 			change: func(cb *v1alpha1.RemediationBreaker) {
 				cb.Status.Mode, cb.Status.ObservedGeneration = "", v1alpha1.NotObserved
@@ -66,7 +75,8 @@ func TestABreakersStatusSpeaksOfWhatWasActedUpon(t *testing.T) {
 			cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Generation: 5},
 				Status: v1alpha1.RemediationBreakerStatus{Mode: v1alpha1.BreakerAutomatic, ObservedGeneration: 4}}
 			tc.change(cb)
-			kube.SetConditions(seenBreaker{cb}, time.Unix(1, 0), breakerConditions(cb)...)
+			now := time.Unix(1, 0)
+			kube.SetConditions(seenBreaker{cb, now}, now, breakerConditions(cb, now)...)
 			if got := cb.Status.ObservedGeneration; got != tc.want {
 				t.Errorf("the status speaks of generation %d, want %d", got, tc.want)
 			}

@@ -7,11 +7,16 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
@@ -19,9 +24,11 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
-// namespacePoll is how often a namespace's breaker is looked at: is its namespace
-// gone, is it idle?
+// namespacePoll is how often a namespace's breaker is looked at: is it idle? The deletion of its namespace is watched.
 const namespacePoll = 10 * time.Minute
+
+// endPoll is the longest that the end of a hold is waited for in one go: the clock may be set.
+const endPoll = time.Minute
 
 // Controller keeps the circuit breakers' status true while no plan asks
 // them: time passes, people reset them or hold them open, violations rise, error
@@ -37,6 +44,8 @@ func NewController(b *Set) *Controller { return &Controller{breakers: b} }
 func (c *Controller) Register(mgr ctrl.Manager) error {
 	if err := ctrl.NewControllerManagedBy(mgr).Named("breaker").
 		For(&v1alpha1.RemediationBreaker{}).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(breakerOf),
+			builder.WithPredicates(deletions())).
 		Complete(c); err != nil {
 		return err
 	}
@@ -48,6 +57,20 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 		}
 		return nil
 	}})
+}
+
+// breakerOf is the breaker of a namespace, which goes with it.
+func breakerOf(_ context.Context, namespace client.Object) []ctrl.Request {
+	name := v1alpha1.NamespaceBreakerPrefix + namespace.GetName()
+	return []ctrl.Request{{NamespacedName: client.ObjectKey{Name: name}}}
+}
+
+func deletions() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 // Reconcile brings one breaker's status up to date.
@@ -95,7 +118,7 @@ func (b *Set) refresh(ctx context.Context, cb *v1alpha1.RemediationBreaker) erro
 		cb.Status = st
 	}
 	cb.Status = b.Observe(ctx, cb)
-	cb.Status.Mode = modeOf(cb)
+	cb.Status.Mode = modeOf(cb, b.o.Clock.Now())
 	if err := b.write(ctx, before, cb, nil); err != nil {
 		return err
 	}
@@ -109,10 +132,10 @@ func (b *Set) refresh(ctx context.Context, cb *v1alpha1.RemediationBreaker) erro
 	return nil
 }
 
-// modeOf is the breaker's mode with its default. One that isn't known is the kill
-// switch.
-func modeOf(cb *v1alpha1.RemediationBreaker) v1alpha1.BreakerMode {
-	if cb.Spec.ForcedOpen() {
+// modeOf is the breaker's mode at a time, with its default. One that isn't known is the
+// kill switch; one that has ended by itself is Automatic.
+func modeOf(cb *v1alpha1.RemediationBreaker, now time.Time) v1alpha1.BreakerMode {
+	if cb.Spec.ForcedOpen(now) {
 		return v1alpha1.BreakerForcedOpen
 	}
 	return v1alpha1.BreakerAutomatic
@@ -126,9 +149,10 @@ func (b *Set) drop(ctx context.Context, cb *v1alpha1.RemediationBreaker) (bool, 
 	if needed || err != nil {
 		return false, err
 	}
-	if !circuit.AtRest(cb) {
+	if now := b.o.Clock.Now(); !circuit.AtRest(cb, now) {
 		before := cb.DeepCopy()
 		cb.Status = circuit.Forgotten(cb)
+		cb.Status.Mode = modeOf(cb, now)
 		return true, b.write(ctx, before, cb, nil)
 	}
 	// What was written since it was read is news of it.
@@ -145,7 +169,7 @@ func (b *Set) drop(ctx context.Context, cb *v1alpha1.RemediationBreaker) (bool, 
 // is deleted and made anew finds it as it was.
 func (b *Set) needed(ctx context.Context, cb *v1alpha1.RemediationBreaker) (bool, error) {
 	switch scope := cb.Spec.Scope; {
-	case cb.Spec.ForcedOpen():
+	case cb.Spec.ForcedOpen(b.o.Clock.Now()):
 	case scope.Type == v1alpha1.BreakerScopeNamespace:
 		there, err := b.o.HasNamespace(ctx, scope.Namespace)
 		return there && !circuit.Idle(cb, b.o.Clock.Now()), err
@@ -172,6 +196,9 @@ func (b *Set) poll(cb *v1alpha1.RemediationBreaker) time.Duration {
 	if strategy.SLO != nil {
 		sooner(circuit.SLOInterval)
 	}
+	if now := b.o.Clock.Now(); cb.Spec.ForcedOpenUntil != nil && cb.Spec.ForcedOpen(now) {
+		sooner(min(cb.Spec.ForcedOpenUntil.Sub(now), endPoll))
+	}
 	return wait
 }
 
@@ -182,7 +209,7 @@ func (b *Set) gauge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.metrics.set(list)
+	b.metrics.set(list, b.o.Clock.Now())
 	return nil
 }
 

@@ -4,6 +4,7 @@ package breaker
 
 import (
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -50,12 +51,12 @@ func (m *metrics) transition(before, cb *v1alpha1.RemediationBreaker) {
 }
 
 // set shows the state of all breakers. Namespaces have no label: they are counted.
-func (m *metrics) set(list []v1alpha1.RemediationBreaker) {
+func (m *metrics) set(list []v1alpha1.RemediationBreaker, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	shown, inNamespaces := map[string]bool{}, 0.0
 	for _, cb := range list {
-		open := one(cb.Spec.ForcedOpen() || cb.Status.State != v1alpha1.BreakerClosed && cb.Status.State != "")
+		open := one(cb.Spec.ForcedOpen(now) || cb.Status.State != v1alpha1.BreakerClosed && cb.Status.State != "")
 		policy := cb.Spec.Scope.Policy
 		switch cb.Spec.Scope.Type {
 		case v1alpha1.BreakerScopeNamespace:

@@ -99,8 +99,9 @@ func (b *Set) write(ctx context.Context, before, cb *v1alpha1.RemediationBreaker
 		// Whatever opened it may have been once too often.
 		cb.Status = circuit.Demotion(cb.Status, b.Revision(scope.Policy), b.o.Clock.Now())
 	}
-	cb.Status = circuit.Held(circuit.Named(cb.Status, cb.Name), cb.Spec.ForcedOpen())
-	kube.SetConditions(seenBreaker{cb}, b.o.Clock.Now(), breakerConditions(cb)...)
+	now := b.o.Clock.Now()
+	cb.Status = circuit.Held(circuit.Named(cb.Status, cb.Name), &cb.Spec, now)
+	kube.SetConditions(seenBreaker{cb, now}, now, breakerConditions(cb, now)...)
 	if err := b.o.Store.WriteStatus(ctx, before, cb); err != nil {
 		return err
 	}
@@ -134,9 +135,14 @@ func (b *Set) report(before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Reme
 // killSwitch is the event of a breaker that a person has begun or ceased to hold open.
 func killSwitch(cb *v1alpha1.RemediationBreaker) (reason, note string) {
 	if cb.Status.Mode == v1alpha1.BreakerForcedOpen {
-		by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)
 		return v1alpha1.EventKillSwitchOn,
-			fmt.Sprintf("a person holds the breaker open (%s): no new write begins in its scope; rollbacks go on", by)
+			fmt.Sprintf("a person holds the breaker open%s (%s): no new write begins in its scope; rollbacks go on",
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy())
+	}
+	if cb.Spec.AsksOpen() {
+		return v1alpha1.EventKillSwitchOff,
+			fmt.Sprintf("nobody holds the breaker open any more: a person held it open%s (%s); it is %s",
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy(), cb.Status.State)
 	}
 	by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionRelease, v1alpha1.ActionForceOpen)
 	return v1alpha1.EventKillSwitchOff,

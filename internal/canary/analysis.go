@@ -78,7 +78,7 @@ func SinceSoak(rec v1alpha1.MetricRecord, began time.Time) v1alpha1.MetricRecord
 	before := rec.LastSampleAt == nil || rec.LastSampleAt.Time.Before(began)
 	if before && (rec.Verdict == v1alpha1.AnalysisPassed || rec.Passed > 0) {
 		rec.Passed, rec.Verdict, rec.Message = 0, v1alpha1.AnalysisRunning,
-			"the soak has begun anew, and the samples with it"
+			"the soak has restarted, and the samples with it"
 	}
 	return rec
 }

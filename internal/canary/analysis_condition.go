@@ -61,7 +61,7 @@ func ParseCondition(expr string) (*Condition, error) {
 	}
 	if !uses(checked, sampleVariable) {
 		return nil, errors.New(
-			"doesn't look at sample, and so says nothing of the metric: compare it, for example sample < 0.05")
+			"doesn't use sample, and so says nothing of the metric: compare it, for example sample < 0.05")
 	}
 	program, err := env.Program(checked, cel.CostLimit(conditionCost))
 	if err != nil {

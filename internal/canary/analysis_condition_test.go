@@ -88,9 +88,9 @@ func TestCheckCondition(t *testing.T) {
 		"a number is no condition": {"it is neither true nor false", "sample - baseline",
 			"must be true or false, not a double"},
 		"a condition that is always true is wrong": {"it would pass whatever the metric says", "true",
-			"doesn't look at sample"},
+			"doesn't use sample"},
 		"a condition of the baseline alone isn't one": {"it says nothing of the wave", "baseline < 1.0",
-			"doesn't look at sample"},
+			"doesn't use sample"},
 		"an unknown name is wrong": {
 			"a typing error", "samples < 1", "undeclared reference to 'samples'"},
 		"a macro is wrong": {

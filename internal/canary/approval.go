@@ -65,7 +65,7 @@ func refuseForm(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 			a.Spec.RemediationRef.Name)}
 	case string(plan.UID) != a.Spec.RemediationRef.UID:
 		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.remediationRef.uid", fmt.Sprintf(
-			"%q isn't the UID of Remediation %s, which is %q: the answer is to another plan of that name; look at "+
+			"%q isn't the UID of Remediation %s, which is %q: the answer is to another plan of that name; review "+
 				"this one, its targets and fixes, before you answer it",
 			a.Spec.RemediationRef.UID, plan.Name, plan.UID)}
 	case plan.Spec.Plan.Policy.Name != a.Spec.Policy:
@@ -89,14 +89,26 @@ func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 	case plan.Status.Approval != nil && !InEffect(a, plan):
 		taken := plan.Status.Approval
 		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediationRef.name",
-			fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed",
-				plan.Name, taken.Decision, taken.Approver, taken.ApprovalRef.Name)}
+			fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed; %s",
+				plan.Name, taken.Decision, taken.Approver, taken.ApprovalRef.Name, instead(plan))}
 	case plan.Status.CompletedAt != nil:
 		return not("has ended as %s and awaits no approval", plan.Status.Phase)
 	case plan.DeletionTimestamp != nil || ending(plan.Spec.DesiredState):
 		return not("is being ended and awaits no approval")
 	}
 	return Refusal{}
+}
+
+// instead is what somebody can do who would answer otherwise than a plan was answered.
+func instead(plan *v1alpha1.Remediation) string {
+	switch {
+	case plan.Status.Approval.Decision == v1alpha1.DecisionReject:
+		return "for a new plan, which awaits an answer again: evenkeel rollout retry " + plan.Name
+	case plan.Status.CompletedAt == nil:
+		return "to end it: evenkeel rollout abort " + plan.Name
+	default:
+		return "to have its changes undone: evenkeel rollout undo " + plan.Name
+	}
 }
 
 // ending says whether people want a plan to end.
@@ -109,7 +121,7 @@ func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation,
 	pol := of.Policy
 	if a.Spec.Approver == "" {
 		return Refusal{v1alpha1.ReasonApproverUnknown, "spec.approver",
-			"admission hasn't recorded who answers: delete this answer and give it anew"}
+			"admission hasn't recorded who answers: delete this answer and give it again"}
 	}
 	if pol == nil || string(pol.UID) != plan.Spec.Plan.Policy.UID {
 		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name",
@@ -154,15 +166,15 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Clu
 	case wrote.More && len(wrote.Users) > 0:
 		why = fmt.Sprintf("more people have changed policy %s%s than are recorded (annotation %s names %d), so that "+
 			"anybody might be one of them, and %s: "+
-			"somebody who answers for all of it deletes it and makes it anew", pol.Name, orTemplate(pol),
+			"somebody who answers for all of it deletes it and recreates it", pol.Name, orTemplate(pol),
 			v1alpha1.AnnotationAuthors, len(wrote.Users), whoAsks(by))
 	case wrote.More:
 		why = fmt.Sprintf("who has written policy %s%s isn't recorded (annotation %s), and %s: somebody who answers "+
-			"for all of it deletes it and makes it anew by a request that admission sees",
+			"for all of it deletes it and recreates it by a request that admission sees",
 			pol.Name, orTemplate(pol), v1alpha1.AnnotationAuthors, whoAsks(by))
 	case plan.Spec.Plan.Policy.Author == "" && !wrote.Source:
 		why = fmt.Sprintf("who had written policy %s wasn't recorded when it was planned (annotation %s), and %s: "+
-			"make sure that it is by now, then delete Remediation %s, so that it is planned anew",
+			"make sure that it is by now, then delete Remediation %s, so that it is planned again",
 			pol.Name, v1alpha1.AnnotationAuthor, whoAsks(by), plan.Name)
 	default:
 		return Refusal{}
@@ -184,7 +196,7 @@ func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, s *v1alph
 	case wrote.More || wrote.Source || made.Author == "":
 		return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", fmt.Sprintf(
 			"not all who have written RemediationStrategy %s are recorded (annotation %s), and %s: somebody who "+
-				"answers for all of it deletes the strategy and makes it anew by a request that admission sees; a new "+
+				"answers for all of it deletes the strategy and recreates it by a request that admission sees; a new "+
 				"plan follows",
 			s.Name, v1alpha1.AnnotationAuthors, whoAsks(by))}
 	}

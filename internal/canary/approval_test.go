@@ -48,6 +48,9 @@ func TestRefuse(t *testing.T) {
 				Approver: "cid", At: metav1.MicroTime(made)}
 		}
 	}
+	decided := func(d v1alpha1.ApprovalDecision) func(*subject) {
+		return func(s *subject) { s.plan.Status.Approval.Decision = d }
+	}
 	cases := map[string]struct {
 		reason string
 		change []func(*subject)
@@ -88,14 +91,23 @@ func TestRefuse(t *testing.T) {
 			want:   v1alpha1.ReasonNotAwaited, says: "is being ended"},
 		"a second answer is refused": {
 			change: []func(*subject){taken("first")},
-			want:   v1alpha1.ReasonAlreadyAnswered, says: "was answered already: Reject by cid (first)"},
+			want:   v1alpha1.ReasonAlreadyAnswered, says: "was answered already: Reject by cid (first); an answer " +
+				"can't be changed; for a new plan, which awaits an answer again: evenkeel rollout retry "},
+		"a no to a plan at work is told how to end it": {
+			change: []func(*subject){taken("first"), decided(v1alpha1.DecisionApprove)},
+			want:   v1alpha1.ReasonAlreadyAnswered, says: "to end it: evenkeel rollout abort "},
+		"a no to a plan that has ended is told how to undo it": {
+			change: []func(*subject){taken("first"), decided(v1alpha1.DecisionApprove), func(s *subject) {
+				s.plan.Status.Phase, s.plan.Status.CompletedAt = v1alpha1.PhaseSucceeded, &metav1.MicroTime{}
+			}},
+			want: v1alpha1.ReasonAlreadyAnswered, says: "to have its changes undone: evenkeel rollout undo "},
 		"the answer that was taken still counts": {change: []func(*subject){taken("yes")}},
 		"another answer by the name of the one that was taken is refused": {
 			change: []func(*subject){taken("yes"), func(s *subject) { s.answer.UID = "newer" }},
 			want:   v1alpha1.ReasonAlreadyAnswered},
 		"a nameless answer is refused": {
 			reason: "admission has not seen it", change: []func(*subject){by("")},
-			want: v1alpha1.ReasonApproverUnknown, says: "give it anew"},
+			want: v1alpha1.ReasonApproverUnknown, says: "give it again"},
 		"a plan of a deleted policy awaits nobody": {
 			change: []func(*subject){func(s *subject) { s.policy = nil }},
 			want:   v1alpha1.ReasonNotAwaited, says: "policy p of Remediation p-1 is gone"},
@@ -222,7 +234,7 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){shared, distinct, func(s *subject) { s.strategy.UID = "newer" }},
 			want:   v1alpha1.ReasonNotAwaited, says: "is gone"},
 		"what the strategy requires now holds for a plan made before": {
-			reason: "whoever asks reads the policy with the strategy that it follows now",
+			reason: "anyone who asks reads the policy with the strategy that it follows now",
 			change: []func(*subject){shared, by("sue"), func(s *subject) {
 				s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true
 			}},

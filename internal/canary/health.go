@@ -121,7 +121,7 @@ func parseHealth(expr string) (cel.Program, error) {
 	}
 	if !uses(checked, objectVariable) {
 		return nil, errors.New(
-			"doesn't look at object, and so says nothing of its health: for example object.status.phase == 'Running'")
+			"doesn't use object, and so says nothing of its health: for example object.status.phase == 'Running'")
 	}
 	program, err := env.Program(checked, cel.CostLimit(healthCost), cel.InterruptCheckFrequency(100))
 	if err != nil {

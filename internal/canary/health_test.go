@@ -99,7 +99,7 @@ func TestHealthRulesAreChecked(t *testing.T) {
 		"A constant": {
 			reason:   "it says nothing of the object",
 			strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "true"}),
-			want:     []string{"doesn't look at object"}},
+			want:     []string{"doesn't use object"}},
 		"A wrong word of failure": {
 			reason:   "it is checked too",
 			strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "object.ok == true", Failed: "nope"}),
@@ -112,7 +112,7 @@ func TestHealthRulesAreChecked(t *testing.T) {
 		"More rules than are taken": {reason: "the list is bounded", strategy: with(many...),
 			want: []string{"17 are listed: list at most 16"}},
 		"A word that isn't known": {reason: "it is Hold or Allow", strategy: wrongWord,
-			want: []string{`"Perhaps" isn't known: give one of Hold Allow`}},
+			want: []string{`"Perhaps" isn't supported: use one of Hold Allow`}},
 		"An expression that is too long": {
 			reason: "the length is bounded",
 			strategy: with(v1alpha1.HealthRule{

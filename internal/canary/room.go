@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // PlanAtWork is what a budget needs to know of a plan that may write.
@@ -68,8 +69,8 @@ func (r *Room) limit(p PlanAtWork) {
 		} else {
 			n := int(s.of(int64(max(p.Targets, 0))))
 			r.all.tighten(n, fmt.Sprintf(
-				"budget.maxUnavailable of plan %s (%s of %d targets) allows %d in flight over all plans", p.Name,
-				v.String(), p.Targets, n))
+				"budget.maxUnavailable of plan %s (%s of %s) allows %d in flight over all plans", p.Name,
+				v.String(), prose.Count(p.Targets, "target"), n))
 		}
 	}
 	if v := p.Budget.MaxPerNamespace; v != nil {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Problem is one thing that is wrong with a strategy.
@@ -110,6 +111,11 @@ func (p *problems) atMost(field string, length, most int) {
 // oneOf takes an empty value as unset.
 func oneOf[T ~string](p *problems, field string, value T, allowed ...T) {
 	if value != "" && !slices.Contains(allowed, value) {
-		p.add(field, "%q isn't known: give one of %s", value, strings.Trim(fmt.Sprint(allowed), "[]"))
+		names := make([]string, len(allowed))
+		for i, name := range allowed {
+			names[i] = string(name)
+		}
+		p.add(field, "%q isn't supported: use one of %s%s", value, strings.Join(names, " "),
+			prose.DidYouMean(string(value), names))
 	}
 }

@@ -110,11 +110,25 @@ func TestValidate(t *testing.T) {
 				s.OnFailure, s.RollbackScope, s.ManagedObjects = "Ignore", "Canary", "Always"
 			}),
 			want: []string{
-				`mode: "Auto" isn't known: give one of Disabled DryRun Manual Automatic`,
-				`allowedActions[1]: "Reboot" isn't known: give one of Patch Create Delete Evict Restart Scale`,
-				`onFailure: "Ignore" isn't known: give one of Rollback Hold`,
-				`rollbackScope: "Canary" isn't known: give one of Wave All`,
-				`managedObjects: "Always" isn't known: give one of Notify Remediate`,
+				`mode: "Auto" isn't supported: use one of Disabled DryRun Manual Automatic`,
+				`allowedActions[1]: "Reboot" isn't supported: use one of Patch Create Delete Evict Restart Scale`,
+				`onFailure: "Ignore" isn't supported: use one of Rollback Hold`,
+				`rollbackScope: "Canary" isn't supported: use one of Wave All`,
+				`managedObjects: "Always" isn't supported: use one of Notify Remediate`,
+			},
+		},
+
+		"Of words that are nearly known it is asked what was meant": {
+			strategy: with(func(s *v1alpha1.RolloutStrategy) {
+				s.Mode, s.AllowedActions = "automatic", []v1alpha1.ActionType{"Pacth"}
+				s.OnFailure = "Rolback"
+			}),
+			want: []string{
+				`mode: "automatic" isn't supported: use one of Disabled DryRun Manual Automatic; did you ` +
+					`mean Automatic?`,
+				`allowedActions[0]: "Pacth" isn't supported: use one of Patch Create Delete Evict Restart Scale; did you ` +
+					`mean Patch?`,
+				`onFailure: "Rolback" isn't supported: use one of Rollback Hold; did you mean Rollback?`,
 			},
 		},
 

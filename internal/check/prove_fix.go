@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -28,12 +29,12 @@ type ProvenFix struct {
 }
 
 // ProveFix applies what a policy proposes for a subject to a copy, and proves it as a
-// rollout does before it writes: the object must change, the policy must find
-// nothing afterwards, and no policy that is enforced may find what it didn't find
+// rollout does before it writes: the object must change or another be made, the policy must find
+// nothing afterwards, also where it looks up what was made, and no policy that is enforced may find what it didn't find
 // before. The error says what doesn't hold.
 func ProveFix(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject, name string, actions []policy.Action,
 	now time.Time) (ProvenFix, error) {
-	steps, after, err := action.Plan(subject.Object, actions, now)
+	steps, after, err := action.Steps(subject.Object, actions, now)
 	if err != nil {
 		return ProvenFix{}, fmt.Errorf("the fix can't be applied: %w", err)
 	}
@@ -41,13 +42,14 @@ func ProveFix(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject,
 	if after == nil {
 		return resolved, nil // what is gone violates nothing
 	}
-	if len(action.Diff(subject.Object, after)) == 0 {
+	made := action.Made(subject.Object, steps)
+	if len(made) == 0 && len(action.Diff(subject.Object, after)) == 0 {
 		return ProvenFix{}, errors.New("the fix leaves the object as it is")
 	}
-	judge := func(object map[string]any) []catalog.Result {
-		return snapshot.Evaluate(ctx, policy.NewAudit(object, subject.Namespace, now))
-	}
-	resolved.Before, resolved.After = judge(subject.Object), judge(after)
+	given := policy.NewAudit(subject.Object, subject.Namespace, now)
+	fixed := policy.NewAudit(after, subject.Namespace, now)
+	given.Beside, fixed.Beside = subject.Beside, slices.Concat(subject.Beside, made, subject.LookedUp(after))
+	resolved.Before, resolved.After = snapshot.Evaluate(ctx, given), snapshot.Evaluate(ctx, fixed)
 	return resolved, proves(name, resolved.Before, resolved.After)
 }
 
@@ -113,6 +115,20 @@ func harms(resolved string, before, after []catalog.Result) string {
 	return ""
 }
 
+// Unoffered says why a policy has no fix that may be made: it proposes none, or one that it doesn't allow. It is empty
+// where there is one.
+func Unoffered(p *v1alpha1.ClusterRegoPolicy, actions []policy.Action) string {
+	if len(actions) == 0 {
+		return "the policy offers no fix for it"
+	}
+	strategy := p.Spec.Remediation.DeepCopy()
+	strategy.SetDefaults()
+	if verb, add, forbidden := action.Forbidden(strategy.AllowedActions, actions); forbidden {
+		return fmt.Sprintf("its fix uses %q, which the policy's allowedActions leave out: add %s to them", verb, add)
+	}
+	return ""
+}
+
 // fix finds the fix of a result, if its actions are proven to work, else why there is none.
 func (w *worker) fix(ctx context.Context, r *Result) {
 	switch {
@@ -120,8 +136,8 @@ func (w *worker) fix(ctx context.Context, r *Result) {
 		return
 	case len(r.Actions) == 0 && r.Err != nil:
 		return // the error is told
-	case len(r.Actions) == 0:
-		r.NoFix = "the policy proposes none for this object"
+	}
+	if r.NoFix = Unoffered(r.Policy, r.Actions); r.NoFix != "" {
 		return
 	}
 	resolved, err := ProveHarmless(ctx, w.opts.Among, &r.Subject, r.Policy.Name, r.Actions, w.opts.Now)

@@ -30,6 +30,8 @@ type Result struct {
 	// Err is set when the policy couldn't judge the object to its end, or its fix
 	// failed. What was found all the same is in the lists.
 	Err error
+	// FixFailed says that Err is of the fix alone: the object was judged.
+	FixFailed bool
 	// Fix is the change that resolves the object, as a unified diff of its YAML; empty
 	// when it wasn't asked for, or nothing proved to work. Values of a Secret are
 	// censored.

@@ -25,6 +25,9 @@ type Options struct {
 	Fix bool
 	// Among are the policies that a fix must get along with, and is proven by. Default: those that judge.
 	Among *catalog.Snapshot
+	// Fixed is told the results of each object with their fixes, each proven for itself, and may change what they say
+	// of them; by many goroutines at once. Nil for nobody.
+	Fixed func(ctx context.Context, results []Result)
 	// Clean asks for Report.Clean.
 	Clean bool
 	// Lean keeps no more of an object in a result than its kind and what names it,
@@ -121,6 +124,23 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 	if len(verdicts) == 0 {
 		w.unconcerned++
 	}
+	found := w.found(ctx, subject, verdicts)
+	if w.opts.Fixed != nil && len(found) > 0 {
+		w.opts.Fixed(ctx, found)
+	}
+	for _, result := range found {
+		result.Subject = w.kept(subject)
+		w.results = append(w.results, result)
+	}
+	if w.opts.Judged != nil {
+		w.opts.Judged()
+	}
+}
+
+// found are the results of a subject's verdicts that say something. Of the others it keeps that they are clean, where
+// that is asked for.
+func (w *worker) found(ctx context.Context, subject Subject, verdicts []catalog.Result) []Result {
+	var found []Result
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Err == nil && len(v.Violations)+len(v.Warnings) == 0 {
@@ -132,18 +152,18 @@ func (w *worker) judge(ctx context.Context, subject Subject) {
 		result := Result{
 			Subject: subject, Policy: v.Definition, Revision: v.Revision,
 			Violations: v.Violations, Warnings: v.Warnings, Waived: v.Waived, Actions: v.Actions,
-			Err: cmp.Or(v.Err, v.FixErr),
+			Err: v.Err,
+		}
+		if v.Err == nil && v.FixErr != nil {
+			result.Err, result.FixFailed = v.FixErr, true
 		}
 		result.locate()
 		if w.opts.Fix {
 			w.fix(ctx, &result)
 		}
-		result.Subject = w.kept(subject)
-		w.results = append(w.results, result)
+		found = append(found, result)
 	}
-	if w.opts.Judged != nil {
-		w.opts.Judged()
-	}
+	return found
 }
 
 // kept is as much of a subject as its results hold.

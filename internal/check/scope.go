@@ -4,6 +4,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/manifest"
@@ -13,15 +14,20 @@ import (
 // scopes knows which kinds live in no namespace.
 type scopes struct {
 	declared map[policy.GroupKind]bool // true when cluster-scoped
+	// named are the kinds of which an object names a namespace.
+	named map[policy.GroupKind]bool
 }
 
 // scopesOf knows the kinds of Kubernetes, and those that the manifests' own
 // CustomResourceDefinitions declare. Any other kind counts as namespaced: then no
 // policy that is limited to namespaces leaves it out by mistake.
 func scopesOf(documents []manifest.Document) scopes {
-	s := scopes{declared: map[policy.GroupKind]bool{}}
+	s := scopes{declared: map[policy.GroupKind]bool{}, named: map[policy.GroupKind]bool{}}
 	for i := range documents {
 		object := documents[i].Object
+		if text(object, "metadata", "namespace") != "" {
+			s.named[kindOf(object)] = true
+		}
 		if kindOf(object) != (policy.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
 			continue
 		}
@@ -35,12 +41,20 @@ func (s scopes) cluster(kind policy.GroupKind) bool {
 	if cluster, known := s.declared[kind]; known {
 		return cluster
 	}
-	return builtInClusterScoped(kind)
+	cluster, _ := builtIn(kind)
+	return cluster
 }
 
-// builtInClusterScoped says that Kubernetes' own API (v1.36) keeps the kind
-// outside namespaces, or that of Evenkeel does.
-func builtInClusterScoped(kind policy.GroupKind) bool {
+// unknown says that nothing tells whether the kind lives in namespaces.
+func (s scopes) unknown(kind policy.GroupKind) bool {
+	_, declared := s.declared[kind]
+	_, known := builtIn(kind)
+	return !declared && !known && !s.named[kind]
+}
+
+// builtIn says that the kind is of a group of Kubernetes' own API (v1.36), or of
+// Evenkeel's, and whether that keeps it outside namespaces.
+func builtIn(kind policy.GroupKind) (cluster, known bool) {
 	kinds, known := map[string][]string{
 		"":                          {"Namespace", "Node", "PersistentVolume", "ComponentStatus"},
 		"rbac.authorization.k8s.io": {"ClusterRole", "ClusterRoleBinding"},
@@ -51,6 +65,9 @@ func builtInClusterScoped(kind policy.GroupKind) bool {
 		"evenkeel.dev": {"ClusterRegoPolicy", "Remediation", "RemediationSlice", "RemediationApproval",
 			"RemediationBreaker"},
 		"authorization.k8s.io": {"SubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"},
+		"coordination.k8s.io":  {},
+		"discovery.k8s.io":     {},
+		"events.k8s.io":        {},
 		// Nothing of these groups is namespaced.
 		"admissionregistration.k8s.io": nil,
 		"apiextensions.k8s.io":         nil,
@@ -63,7 +80,8 @@ func builtInClusterScoped(kind policy.GroupKind) bool {
 		"scheduling.k8s.io":            nil,
 		"storagemigration.k8s.io":      nil,
 	}[kind.Group]
-	return known && (kinds == nil || slices.Contains(kinds, kind.Kind))
+	// A group without a dot is nobody else's: apps, batch.
+	return known && (kinds == nil || slices.Contains(kinds, kind.Kind)), known || !strings.Contains(kind.Group, ".")
 }
 
 // noTime is the time of a request that is asked for its kind only.

@@ -24,6 +24,21 @@ type Subject struct {
 	LineOf func(pointer string) int
 	// Document is where it is written; nil for a live object.
 	Document *manifest.Document
+	// Beside are objects that rules find in place of those of the same names where they look others up: the object
+	// itself once it has been changed, say.
+	Beside []map[string]any
+	// Unscoped says that the namespace of the object is only assumed, and that nothing tells whether its kind lives in
+	// namespaces at all.
+	Unscoped bool
+}
+
+// LookedUp is a state of the object as rules find it where they look it up: where nothing tells whether its kind lives
+// in namespaces, in its namespace and in none, for the rules know it.
+func (s *Subject) LookedUp(object map[string]any) []map[string]any {
+	if !s.Unscoped {
+		return []map[string]any{object}
+	}
+	return []map[string]any{object, within(object, "")}
 }
 
 // Title calls the object by kind, namespace and name, or the prefix of the name
@@ -59,10 +74,12 @@ func Of(documents []manifest.Document, namespace string, namespaces map[string]m
 	for i := range documents {
 		d := &documents[i]
 		object := d.Object
-		if text(object, "metadata", "namespace") == "" && !scopes.cluster(kindOf(object)) {
+		unnamed := text(object, "metadata", "namespace") == ""
+		if unnamed && !scopes.cluster(kindOf(object)) {
 			object = within(object, namespace)
 		}
 		subjects[i] = Subject{
+			Unscoped:  unnamed && scopes.unknown(kindOf(object)),
 			Object:    object,
 			Namespace: known[text(object, "metadata", "namespace")],
 			File:      d.File,
@@ -74,7 +91,7 @@ func Of(documents []manifest.Document, namespace string, namespaces map[string]m
 	return subjects
 }
 
-// within is the object in a namespace; the object itself isn't changed.
+// within is the object in a namespace, or in none; the object itself isn't changed.
 func within(object map[string]any, namespace string) map[string]any {
 	object = maps.Clone(object)
 	written, _ := object["metadata"].(map[string]any)
@@ -83,6 +100,9 @@ func within(object map[string]any, namespace string) map[string]any {
 		metadata = map[string]any{}
 	}
 	metadata["namespace"] = namespace
+	if namespace == "" {
+		delete(metadata, "namespace")
+	}
 	object["metadata"] = metadata
 	return object
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/output"
 	"evenkeel.dev/evenkeel/internal/version"
 )
 
@@ -47,7 +48,8 @@ of SOURCE_DATE_EPOCH, when that is set.`,
 					&doc.GenManHeader{Section: "1", Source: "Evenkeel " + version.String(), Manual: "Evenkeel"},
 					args[0])
 			default:
-				return command.WronglyCalled(cmd, fmt.Errorf("--format %q isn't known: give markdown or man", format))
+				return command.WronglyCalled(cmd,
+					fmt.Errorf("--format %q isn't supported: use markdown or man", format))
 			}
 			if err != nil {
 				return command.Exit(command.ExitFailure, fmt.Errorf("write the reference: %w", err))
@@ -75,7 +77,7 @@ func writeMarkdown(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md"
-	return os.WriteFile(filepath.Join(dir, name), []byte(withTextFences(page.String())), 0o644) //nolint:gosec // documentation is for everybody
+	return output.WriteFile(filepath.Join(dir, name), []byte(withTextFences(page.String())))
 }
 
 // withTextFences says of every block of a page that it is text: usage and flags

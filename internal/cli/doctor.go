@@ -45,14 +45,16 @@ func newDoctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check an installation, and say what to do about what is wrong",
-		Long: `Doctor looks at an installation from outside: the API server and its clock, the
+		Long: `Doctor checks an installation from outside: the API server and its clock, the
 kinds, the manager and its leader, the webhooks, their certificate and whether they
 judge, policies, sources, scans, permissions, opt-outs without effect, breakers, rollouts
 and alert delivery. It changes nothing: what it sends through admission is a dry run.
 
 The checks stand in the order in which things depend on each other: fix the first
 that fails first. It ends with code 0 when nothing failed, with 1 when something did,
-with 2 when it was called wrongly, and with 3 when something couldn't be looked at.`,
+with 2 when it was called wrongly, and with 3 when something couldn't be checked. What
+you may not read and is shown otherwise is skipped, and said to be: ClusterRole
+evenkeel-operator grants what the others need.`,
 		Example: `  evenkeel doctor
   evenkeel doctor -o json | jq '.[] | select(.status == "fail")'`,
 		Args: command.TakesArguments(0, 0, ""),
@@ -90,8 +92,8 @@ func (o *doctorOptions) run(cmd *cobra.Command, in *diagnose.Installation) error
 	case diagnose.Fail:
 		return command.Exit(command.ExitFailed, errors.New("something is wrong: see the first check that failed"))
 	case diagnose.Unknown:
-		return command.Exit(command.ExitFailure, errors.New("not everything could be looked at: see above"))
-	case diagnose.OK, diagnose.Warn:
+		return command.Exit(command.ExitFailure, errors.New("not everything could be checked: see above"))
+	case diagnose.OK, diagnose.Warn, diagnose.Skipped:
 	}
 	return nil
 }
@@ -99,7 +101,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, in *diagnose.Installation) error
 // printFinding prints a finding as soon as it is there.
 func printFinding(out io.Writer, style display.Style, f diagnose.Finding) {
 	paint := map[diagnose.Status]func(string) string{diagnose.OK: style.Good, diagnose.Warn: style.Busy,
-		diagnose.Fail: style.Bad, diagnose.Unknown: style.Bad}[f.Status]
+		diagnose.Fail: style.Bad, diagnose.Unknown: style.Bad, diagnose.Skipped: style.Faint}[f.Status]
 	fmt.Fprintf(out, "%s  %-14s  %s\n", paint(fmt.Sprintf("%-7s", f.Status)), f.Check, oneLine(f.Message))
 	if f.Do != "" {
 		fmt.Fprintf(out, "%-7s  %-14s  → %s\n", "", "", oneLine(f.Do))
@@ -115,6 +117,8 @@ func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installati
 	if err != nil {
 		return nil, err
 	}
+	// The probes provoke them.
+	config.WarningHandler = rest.NoWarnings{}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme,
 		v1alpha1.AddToScheme} {
@@ -134,14 +138,19 @@ func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installati
 	if err != nil {
 		return nil, err
 	}
-	policies, bindings, err := ownGuards()
+	policies, bindings, err := admissionPolicies("config/rbac/requests_policy.yaml", rbac.Requests)
+	if err != nil {
+		return nil, err
+	}
+	keyPolicies, keyBindings, err := admissionPolicies("config/rbac/keys_policy.yaml", rbac.Keys)
 	if err != nil {
 		return nil, err
 	}
 	return &diagnose.Installation{Client: c, Mapper: c.RESTMapper(), HTTP: doer, Server: config.Host,
 		Clock:     clock.RealClock{},
 		Namespace: o.namespace, ServiceAccount: o.serviceAccount,
-		Kinds: kinds, RequestPolicies: policies, RequestBindings: bindings}, nil
+		Kinds: kinds, RequestPolicies: policies, RequestBindings: bindings, KeyPolicies: keyPolicies,
+		KeyBindings: keyBindings}, nil
 }
 
 // ownKinds are the CustomResourceDefinitions of this version.
@@ -165,16 +174,16 @@ func ownKinds() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return kinds, nil
 }
 
-// ownGuards are the ValidatingAdmissionPolicies of this version, and their bindings.
-func ownGuards() (policies []*admissionregistrationv1.ValidatingAdmissionPolicy,
+// admissionPolicies are the ValidatingAdmissionPolicies of a manifest of this version, and their bindings.
+func admissionPolicies(file string, text []byte) (policies []*admissionregistrationv1.ValidatingAdmissionPolicy,
 	bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding, err error) {
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(rbac.Requests), len(rbac.Requests))
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
 	for {
 		raw := &unstructured.Unstructured{}
 		if err := decoder.Decode(raw); errors.Is(err, io.EOF) {
 			return policies, bindings, nil
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("config/rbac/requests_policy.yaml: %w", err)
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
 		}
 		switch raw.GetKind() {
 		case "ValidatingAdmissionPolicy":
@@ -187,8 +196,7 @@ func ownGuards() (policies []*admissionregistrationv1.ValidatingAdmissionPolicy,
 				append(bindings, binding)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("config/rbac/requests_policy.yaml: %s %s: %w", raw.GetKind(), raw.GetName(),
-				err)
+			return nil, nil, fmt.Errorf("%s: %s %s: %w", file, raw.GetKind(), raw.GetName(), err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/breaker"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/judge"
+	"evenkeel.dev/evenkeel/internal/cli/migrate"
 	"evenkeel.dev/evenkeel/internal/cli/policy"
 	"evenkeel.dev/evenkeel/internal/cli/rollout"
 	"evenkeel.dev/evenkeel/internal/cli/source"
@@ -36,6 +37,7 @@ in the cluster, and by remediating violations through a verified rollout.`,
 		policy.NewCommand(judge.NewTryCommand))
 	root.AddCommand(judge.Commands()...)
 	root.AddCommand(authoring.Commands()...)
+	root.AddCommand(migrate.NewCommand())
 	addCompletion(root)
 	return root
 }

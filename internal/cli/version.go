@@ -5,7 +5,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -24,11 +23,12 @@ from, and the Go version and platform that it was built for.`,
 		Example: "  evenkeel version\n  evenkeel version -o json",
 		Args:    command.TakesArguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := writeVersion(cmd.OutOrStdout(), output, version.Read())
+			text, err := versionAs(output, version.Read())
 			if err != nil {
 				return command.WronglyCalled(cmd, err)
 			}
-			return nil
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, json or yaml")
@@ -36,26 +36,19 @@ from, and the Go version and platform that it was built for.`,
 	return cmd
 }
 
-// writeVersion errs when the format isn't known.
-func writeVersion(out io.Writer, format string, v version.Build) error {
-	var text []byte
-	var err error
+// versionAs is the version in a format; one that isn't known is an error.
+func versionAs(format string, v version.Build) ([]byte, error) {
 	switch format {
 	case "text":
-		text = versionText(v)
+		return versionText(v), nil
 	case "json":
-		text, err = json.MarshalIndent(v, "", "  ")
-		text = append(text, '\n')
+		text, err := json.MarshalIndent(v, "", "  ")
+		return append(text, '\n'), err
 	case "yaml":
-		text, err = yaml.Marshal(v)
+		return yaml.Marshal(v)
 	default:
-		err = fmt.Errorf("--output %q: give text, json or yaml", format)
+		return nil, command.OneOf("--output", format, "text", "json", "yaml")
 	}
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(text)
-	return err
 }
 
 // versionText is the version for people.

@@ -51,18 +51,17 @@ func TestWriteVersion(t *testing.T) {
 		},
 		"another format is refused": {
 			reason: "the message names the formats that there are", format: "xml", version: release,
-			wantErr: "give text, json or yaml",
+			wantErr: "use one of text, json, yaml",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var out strings.Builder
-			err := writeVersion(&out, tc.format, tc.version)
+			text, err := versionAs(tc.format, tc.version)
 			if tc.wantErr == "" && err != nil || tc.wantErr != "" &&
 				(err == nil || !strings.Contains(err.Error(), tc.wantErr)) {
 				t.Fatalf("%s: error %v, want %q", tc.reason, err, tc.wantErr)
 			}
-			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
+			if diff := cmp.Diff(tc.want, string(text)); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
 			}
 		})

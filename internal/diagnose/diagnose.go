@@ -27,6 +27,8 @@ const (
 	Fail Status = "fail"
 	// Unknown: it couldn't be looked at, which is never fine.
 	Unknown Status = "unknown"
+	// Skipped: whoever asks may not look at it, and what it would show is shown otherwise, as the message says.
+	Skipped Status = "skipped"
 )
 
 // Finding is what a check has found.
@@ -59,6 +61,12 @@ type Installation struct {
 	// RequestPolicies and RequestBindings ask for the verbs of people's requests, in this version.
 	RequestPolicies []*admissionregistrationv1.ValidatingAdmissionPolicy
 	RequestBindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding
+	// KeyPolicies and KeyBindings warn of annotations and labels without effect, in this version.
+	KeyPolicies []*admissionregistrationv1.ValidatingAdmissionPolicy
+	KeyBindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding
+
+	// working is whether a manager is at work, once that was asked.
+	working *working
 }
 
 // check looks at one part of an installation.
@@ -85,7 +93,7 @@ func checks() []check {
 		{"certificate", certificate},            // authority and serving certificate
 		{"admission", admission},                // does the webhook answer, and judge?
 		{"policies", policies},                  // in force at their newest revision
-		{"overrides", overrides},                // enforced as declared
+		{"overrides", overrides},                // none softened
 		{"sources", sources},                    // repositories read
 		{"scan", scans},                         // complete and fresh
 		{"read-permissions", readPermissions},   // of the manager, on what policies match
@@ -105,6 +113,8 @@ const patience = 15 * time.Second
 // stops there, rather than say the same of every check, or wait as long for each.
 func Run(ctx context.Context, in *Installation, tell func(Finding)) []Finding {
 	var all []Finding
+	once := *in
+	in, once.working = &once, nil
 	asked := map[string]bool{}
 	for _, c := range checks() {
 		within, cancel := context.WithTimeout(ctx, patience)
@@ -131,9 +141,9 @@ func Run(ctx context.Context, in *Installation, tell func(Finding)) []Finding {
 }
 
 // Worst is the worst status among findings: a failure, else what isn't known, else
-// a warning.
+// a warning. What was skipped counts as fine.
 func Worst(findings []Finding) Status {
-	rank := map[Status]int{OK: 0, Warn: 1, Unknown: 2, Fail: 3}
+	rank := map[Status]int{OK: 0, Skipped: 0, Warn: 1, Unknown: 2, Fail: 3}
 	worst := OK
 	for _, f := range findings {
 		if rank[f.Status] > rank[worst] {

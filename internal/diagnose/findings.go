@@ -28,39 +28,56 @@ func warned(do, format string, args ...any) Finding {
 // unread says that something couldn't be looked at.
 func unread(what string, err error) Finding {
 	if refusal, refused := permissions.RefusedBy(err); refused {
-		return refusedTo([]string{what}, []permissions.Refusal{refusal})
+		return refusedTo(lack{what: []string{what}, refusals: []permissions.Refusal{refusal}})
 	}
 	do := "see that the API server answers: kubectl get --raw /readyz"
 	if meta.IsNoMatchError(err) {
 		do = "see the check kinds"
 	}
-	return Finding{Status: Unknown, Message: fmt.Sprintf("%s couldn't be looked at: %v", what, err), Do: do}
+	return Finding{Status: Unknown, Message: fmt.Sprintf("%s couldn't be checked: %v", what, err), Do: do}
+}
+
+// skipped is unread, but for what the person may not ask: that isn't looked at, and shown otherwise in that case.
+func skipped(what string, err error, otherwise string) Finding {
+	f := unread(what, err)
+	if f.lack == nil {
+		return f
+	}
+	f.lack.otherwise = otherwise
+	return refusedTo(*f.lack)
 }
 
 // lack is what a finding couldn't be looked at for want of.
 type lack struct {
 	what     []string
 	refusals []permissions.Refusal
+	// otherwise says what shows the same; empty where nothing does.
+	otherwise string
 }
 
 // refusedTo says that things couldn't be looked at, for want of permissions that one role grants, or none.
-func refusedTo(what []string, refusals []permissions.Refusal) Finding {
-	text, others := what[0], len(what)-1
+func refusedTo(l lack) Finding {
+	text, others := l.what[0], len(l.what)-1
 	if others > 0 {
 		text = fmt.Sprintf("%s and %d more", text, others)
 	}
-	var may []string
-	for _, r := range refusals {
-		if !slices.Contains(may, r.String()) {
-			may = append(may, r.String())
+	var list []string
+	for _, r := range l.refusals {
+		if !slices.Contains(list, r.String()) {
+			list = append(list, r.String())
 		}
 	}
+	may := strings.Join(list, ", ")
+	if l.otherwise != "" {
+		return Finding{Status: Skipped, lack: &l,
+			Message: fmt.Sprintf("not checked: %s (you may not %s); %s", text, may, l.otherwise)}
+	}
 	do := "ask for the permission, or let somebody run this who has it"
-	if role := refusals[0].Role(); role != "" {
+	if role := l.refusals[0].Role(); role != "" {
 		do = "ask for the permission: ClusterRole " + role + " grants it"
 	}
-	return Finding{Status: Unknown, Do: do, lack: &lack{what, refusals},
-		Message: fmt.Sprintf("%s couldn't be looked at: you may not %s", text, strings.Join(may, ", "))}
+	return Finding{Status: Unknown, Do: do, lack: &l,
+		Message: fmt.Sprintf("%s couldn't be checked: you may not %s", text, may)}
 }
 
 // joined says once what a check couldn't look at for want of permissions that ask for the same, and only the first
@@ -73,18 +90,19 @@ func joined(found []Finding, told map[string]bool) []Finding {
 			out = append(out, f)
 			continue
 		}
-		role := f.lack.refusals[0].Role()
-		i, seen := at[role]
+		key := f.lack.otherwise + "/" + f.lack.refusals[0].Role()
+		i, seen := at[key]
 		if !seen {
-			at[role] = len(out)
+			at[key] = len(out)
 			out = append(out, f)
 			continue
 		}
 		before := out[i].lack
-		out[i] = refusedTo(slices.Concat(before.what, f.lack.what), slices.Concat(before.refusals, f.lack.refusals))
+		out[i] = refusedTo(lack{slices.Concat(before.what, f.lack.what),
+			slices.Concat(before.refusals, f.lack.refusals), before.otherwise})
 	}
 	for i := range out {
-		if out[i].lack == nil {
+		if out[i].Status != Unknown || out[i].lack == nil {
 			continue
 		}
 		fresh := false

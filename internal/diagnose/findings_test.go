@@ -32,22 +32,32 @@ func TestAMissingPermissionIsToldOnceInACheckAndAskedForOnce(t *testing.T) {
 			unread("CustomResourceDefinition a", refused(group, kinds, "get")),
 			unread("CustomResourceDefinition b", refused(group, kinds, "get")),
 			unread("CustomResourceDefinition c", refused(group, kinds, "get"))}, map[string]bool{},
-			[]line{{"CustomResourceDefinition a and 2 more couldn't be looked at: you may not get " +
+			[]line{{"CustomResourceDefinition a and 2 more couldn't be checked: you may not get " +
 				"customresourcedefinitions.apiextensions.k8s.io", toOperators}}},
 		"several that one role grants": {"it is one thing to ask for", []Finding{
 			unread("Lease a", refused("coordination.k8s.io", "leases", "get")),
 			unread("Deployment a", refused("apps", "deployments", "get"))}, map[string]bool{},
-			[]line{{"Lease a and 1 more couldn't be looked at: you may not get leases.coordination.k8s.io, get " +
+			[]line{{"Lease a and 1 more couldn't be checked: you may not get leases.coordination.k8s.io, get " +
 				"deployments.apps", toOperators}}},
 		"one that an earlier check has asked for": {"every check says that it isn't known", []Finding{
 			unread("Lease a", refused("coordination.k8s.io", "leases", "get"))},
 			map[string]bool{"evenkeel-operator": true},
-			[]line{{"Lease a couldn't be looked at: you may not get leases.coordination.k8s.io", ""}}},
+			[]line{{"Lease a couldn't be checked: you may not get leases.coordination.k8s.io", ""}}},
+		"what is shown otherwise": {"there is nothing to ask for", []Finding{
+			skipped("the DaemonSets", refused("apps", "daemonsets", "list"), "see there"),
+			skipped("the endpoints", refused("discovery.k8s.io", "endpointslices", "list"), "see there"),
+			unread("b", refused("apps", "daemonsets", "list")), skipped("c", errors.New("no"), "see there")},
+			map[string]bool{},
+			[]line{{"not checked: the DaemonSets and 1 more (you may not list daemonsets.apps, list " +
+				"endpointslices.discovery.k8s.io); see there", ""},
+				{"b couldn't be checked: you may not list daemonsets.apps",
+					"ask for the permission, or let somebody run this who has it"},
+				{"c couldn't be checked: no", "see that the API server answers: kubectl get --raw /readyz"}}},
 		"what else is found": {"it stays, in its place", []Finding{fine("a"),
 			unread("b", refused("apps", "daemonsets", "list")), unread("c", errors.New("no"))}, map[string]bool{},
-			[]line{{"a", ""}, {"b couldn't be looked at: you may not list daemonsets.apps",
+			[]line{{"a", ""}, {"b couldn't be checked: you may not list daemonsets.apps",
 				"ask for the permission, or let somebody run this who has it"},
-				{"c couldn't be looked at: no", "see that the API server answers: kubectl get --raw /readyz"}}},
+				{"c couldn't be checked: no", "see that the API server answers: kubectl get --raw /readyz"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -50,16 +52,16 @@ func manager(ctx context.Context, in *Installation) []Finding {
 		" logs deployment/" + deploymentName
 	switch ready := d.Status.ReadyReplicas; {
 	case ready == 0:
-		return []Finding{failed(look, "none of %d replicas of Deployment %s/%s is ready", want, in.Namespace,
-			deploymentName)}
+		return []Finding{failed(look, "none of %s of Deployment %s/%s is ready",
+			prose.Count(want, "replica"), in.Namespace, deploymentName)}
 	case ready < want:
-		return []Finding{warned(look, "%d of %d replicas of Deployment %s/%s are ready", ready, want, in.Namespace,
-			deploymentName)}
+		return []Finding{warned(look, "%d of %s of Deployment %s/%s %s ready", ready,
+			prose.Count(want, "replica"), in.Namespace, deploymentName, prose.Verb(ready, "is", "are"))}
 	case want < 2:
 		return []Finding{warned("kubectl -n "+in.Namespace+" scale deployment "+deploymentName+" --replicas=2",
 			"there is one replica only: admission stops while it restarts")}
 	default:
-		return []Finding{fine("%d of %d replicas are ready", ready, want)}
+		return []Finding{fine("%d of %s are ready", ready, prose.Count(want, "replica"))}
 	}
 }
 
@@ -85,7 +87,8 @@ func (in *Installation) outside(ctx context.Context) string {
 
 // answersAt says whether the manager outside the cluster answers.
 func (in *Installation) answersAt(ctx context.Context, url string) Finding {
-	f, bad := refusal(in.Client.Create(ctx, soundProbe(), client.DryRunAll))
+	_, _, err := in.send(ctx)
+	f, bad := refusal(err)
 	switch {
 	case !bad:
 		return fine("the manager runs outside the cluster, at %s, and answers", url)
@@ -94,23 +97,6 @@ func (in *Installation) answersAt(ctx context.Context, url string) Finding {
 			"doesn't answer, or refuses what is sound: see the check admission", url)
 	}
 	return fine("the manager runs outside the cluster, at %s: whether it answers isn't known", url)
-}
-
-// atWork says whether a manager keeps what is reported up to date: one that leads, or one outside the cluster that
-// answers without leading. An error says why that isn't known.
-func (in *Installation) atWork(ctx context.Context) (bool, error) {
-	_, fresh, err := in.lease(ctx)
-	if err == nil || !apierrors.IsNotFound(err) {
-		return fresh, err
-	}
-	if in.outside(ctx) == "" {
-		return false, nil
-	}
-	err = in.Client.Create(ctx, soundProbe(), client.DryRunAll)
-	if f, bad := refusal(err); bad && f.Status == Unknown {
-		return false, err
-	}
-	return err == nil, nil
 }
 
 // lease reads the leader's lease, and says whether it is held now.
@@ -173,7 +159,7 @@ func alertDelivery(ctx context.Context, in *Installation) []Finding {
 	for _, c := range d.Spec.Template.Spec.Containers {
 		i := slices.IndexFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "--alertmanager-url=") })
 		if i >= 0 {
-			return []Finding{fine("alerts go to %s; alert EvenkeelEscalationFailing tells when they don't arrive",
+			return []Finding{fine("alerts go to %s; alert EvenkeelEscalationFailing fires when they don't arrive",
 				strings.TrimPrefix(c.Args[i], "--alertmanager-url="))}
 		}
 	}

@@ -88,17 +88,17 @@ func TestWhetherAManagerKeepsTheScansUpToDateIsYesNoOrNotKnown(t *testing.T) {
 	}{
 		"one leads": {objects: []client.Object{leaseOf(now)}, scan: OK, says: "complete and kept up to date"},
 		"none has led for an hour": {objects: []client.Object{leaseOf(now.Add(-time.Hour))}, scan: Warn,
-			says: "no manager is at work"},
-		"there is none": {scan: Warn, says: "no manager is at work"},
+			says: "no manager is running"},
+		"there is none": {scan: Warn, says: "no manager is running"},
 		"the lease may not be read": {objects: []client.Object{leaseOf(now)}, answers: unseen, scan: Unknown,
-			says: "whether they are kept up to date couldn't be looked at: you may not get leases"},
+			says: "whether they are kept up to date couldn't be checked: you may not get leases"},
 		"it answers from outside the cluster": {objects: outsideTheCluster(), scan: OK,
 			says: "complete and kept up to date", manager: OK},
 		"it doesn't answer from outside the cluster": {objects: outsideTheCluster(), answers: probed(unreached),
-			scan: Warn, says: "no manager is at work", manager: Fail},
+			scan: Warn, says: "no manager is running", manager: Fail},
 		"the probe may not be sent": {objects: outsideTheCluster(),
 			answers: probed(refused("evenkeel.dev", "clusterregopolicies", "create")), scan: Unknown,
-			says: "whether they are kept up to date couldn't be looked at: you may not create", manager: OK},
+			says: "whether they are kept up to date couldn't be checked: you may not create", manager: OK},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // objects looks whether every object of Evenkeel's own kinds is of its kind's form.
@@ -37,11 +38,12 @@ func objects(ctx context.Context, in *Installation) []Finding {
 		seen += len(items)
 		for _, item := range items {
 			if obj, is := item.(client.Object); is && v1alpha1.Malformed(obj) != "" {
-				found = append(found, failed("correct it and apply it anew, or delete it; the others aren't concerned",
+				found = append(found, failed("correct it and apply it again, or delete it; the others aren't concerned",
 					"%s %s isn't of the form of its kind, and counts for nothing: %s", kind,
 					strings.TrimPrefix(client.ObjectKeyFromObject(obj).String(), "/"), v1alpha1.Malformed(obj)))
 			}
 		}
 	}
-	return orFine(found, "%d objects are of the form of their kinds", seen)
+	return orFine(found, "%s of the form of %s", prose.Are(seen, "object"),
+		prose.Verb(seen, "its kind", "their kinds"))
 }

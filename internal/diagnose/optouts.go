@@ -36,7 +36,7 @@ func optOuts(ctx context.Context, in *Installation) []Finding {
 	}
 	within, cancel := context.WithTimeout(ctx, optOutTime)
 	defer cancel()
-	l := optOutLook{in: in}
+	l := optOutLook{in: in, beyond: in.keyWarnings(ctx)}
 	for _, kind := range remediatedKinds(list) {
 		l.lookAt(within, kind)
 	}
@@ -96,8 +96,8 @@ func (l *optOutLook) lookAt(ctx context.Context, kind schema.GroupKind) {
 			return
 		}
 		if looked >= maxOptOutsKind {
-			l.beyond = append(l.beyond, warned("look at one of them: evenkeel explain KIND NAME -n NAMESPACE",
-				"of kind %s only the first %d objects were looked at for opt-outs without effect", kind, looked))
+			l.beyond = append(l.beyond, warned("check one of them: evenkeel explain KIND NAME -n NAMESPACE",
+				"of kind %s only the first %d objects were checked for opt-outs without effect", kind, looked))
 			return
 		}
 	}
@@ -109,13 +109,15 @@ func (l *optOutLook) unread(ctx context.Context, kind schema.GroupKind, err erro
 		l.late = append(l.late, kind.String())
 		return
 	}
-	l.beyond = append(l.beyond, unread("opt-outs of kind "+kind.String(), err))
+	l.beyond = append(l.beyond, skipped("opt-outs of kind "+kind.String(), err, "admission warns the user who writes "+
+		"one without effect"))
 }
 
 // judge looks at one object.
 func (l *optOutLook) judge(m *metav1.PartialObjectMetadata) {
 	l.seen++
-	if _, err := v1alpha1.OptOutEnd(m); err != nil || v1alpha1.IneffectiveOptOut(m) != "" {
+	if _, err := v1alpha1.OptOutEnd(m); err != nil || v1alpha1.IneffectiveOptOut(m) != "" ||
+		v1alpha1.MisspelledOptOut(m) != "" {
 		l.doubtful = append(l.doubtful, m.DeepCopy())
 	}
 }
@@ -128,8 +130,12 @@ func tell(m *metav1.PartialObjectMetadata) Finding {
 		return warned("correct the time, or remove that annotation", "%s %s opts out without an end: %v", m.Kind, place,
 			err)
 	}
-	return warned(ref.OptOutCommand()+" --overwrite, or take it away", "%s %s doesn't opt out: %s", m.Kind, place,
-		v1alpha1.IneffectiveOptOut(m))
+	if why := v1alpha1.IneffectiveOptOut(m); why != "" {
+		return warned(ref.OptOutCommand()+" --overwrite, or take it away", "%s %s doesn't opt out: %s", m.Kind, place,
+			why)
+	}
+	return warned("write the annotation that was meant, and take that key away", "%s %s: %s", m.Kind, place,
+		v1alpha1.MisspelledOptOut(m))
 }
 
 // copied says whether an object has its opt-out from its controller, as a ReplicaSet has the annotations of its
@@ -189,9 +195,18 @@ func (l *optOutLook) findings(ctx context.Context) []Finding {
 	}
 	found = append(found, l.beyond...)
 	if len(l.late) > 0 {
-		found = append(found, warned("look at one object: evenkeel explain KIND NAME -n NAMESPACE",
-			"within %s these kinds weren't looked at in full for opt-outs without effect: %s", optOutTime,
+		found = append(found, warned("check one object: evenkeel explain KIND NAME -n NAMESPACE",
+			"within %s these kinds weren't checked in full for opt-outs without effect: %s", optOutTime,
 			strings.Join(l.late, ", ")))
 	}
-	return orFine(found, "each opt-out among %d namespaces and objects of kinds that are remediated has effect", l.seen)
+	return l.orAllHaveEffect(found)
+}
+
+// orAllHaveEffect is the findings, with one that all is well if nothing is wrong among what was looked at.
+func (l *optOutLook) orAllHaveEffect(found []Finding) []Finding {
+	if Worst(found) != OK {
+		return found
+	}
+	return append(found, fine("each opt-out among %s has effect, of namespaces and of kinds that are remediated",
+		prose.Count(l.seen, "object")))
 }

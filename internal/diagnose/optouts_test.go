@@ -102,9 +102,9 @@ func TestOptOutsWithoutEffectAreNamed(t *testing.T) {
 				v1alpha1.AnnotationRemediation: "paused"}}}}, interceptor.Funcs{}, Warn,
 			[]string{"Namespace shop doesn't opt out"}},
 		"one with effect": {mode: v1alpha1.RemediationManual, objects: configMaps(1, "paused"), status: OK,
-			says: []string{"among 1 namespaces and objects"}},
+			says: []string{"among 1 object has effect"}},
 		"of a kind that nothing remediates": {"it would keep nothing off", v1alpha1.RemediationDisabled,
-			configMaps(1, "off"), interceptor.Funcs{}, OK, []string{"among 0 namespaces and objects"}},
+			configMaps(1, "off"), interceptor.Funcs{}, OK, []string{"among 0 objects has effect"}},
 		"of a controller and, copied, of what it makes": {"where it was written, it is to be corrected",
 			v1alpha1.RemediationManual, []client.Object{controller("c", "off"), made("c-1", "c", "off"),
 				made("c-2", "c", "off")}, interceptor.Funcs{}, Warn, []string{"ConfigMap shop/c doesn't opt out"}},
@@ -118,9 +118,20 @@ func TestOptOutsWithoutEffectAreNamed(t *testing.T) {
 				Annotations: map[string]string{v1alpha1.AnnotationRemediation: "paused",
 					v1alpha1.AnnotationPausedUntil: "soon"}}}},
 			interceptor.Funcs{}, Warn, []string{"ConfigMap shop/c opts out without an end: "}},
+		"an end with a slip": {"it was meant to end", v1alpha1.RemediationManual, []client.Object{
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "c",
+				Annotations: map[string]string{v1alpha1.AnnotationRemediation: "paused",
+					"evenkeel.dev/remediation-until": "2027-01-07T08:00:00Z"}}}},
+			interceptor.Funcs{}, Warn, []string{"ConfigMap shop/c: Evenkeel knows no annotation " +
+				"evenkeel.dev/remediation-until, so that it has no effect; did you mean"}},
 		"a kind that may not be read": {"what wasn't looked at is never fine", v1alpha1.RemediationManual, nil,
 			ofConfigMaps(func(*metav1.PartialObjectMetadataList) error { return forbidden }), Unknown,
-			[]string{"opt-outs of kind ConfigMap couldn't be looked at"}},
+			[]string{"opt-outs of kind ConfigMap couldn't be checked"}},
+		"a kind that the person may not read": {"whoever wrote one was warned of it", v1alpha1.RemediationManual, nil,
+			ofConfigMaps(func(*metav1.PartialObjectMetadataList) error {
+				return refused("", "configmaps", "list")
+			}), OK, []string{"not checked: opt-outs of kind ConfigMap (you may not list configmaps); admission warns",
+				"each opt-out among 0 objects has effect"}},
 		"too many to look at": {"it is bounded", v1alpha1.RemediationManual, nil, endless, Warn,
 			[]string{"of kind ConfigMap only the first 5000 objects"}},
 	}
@@ -154,7 +165,7 @@ func TestKindsThatTheTimeDidntSufficeForAreNamed(t *testing.T) {
 		ofConfigMaps(func(*metav1.PartialObjectMetadataList) error { return ctx.Err() })).Build()}}
 	l.lookAt(ctx, schema.GroupKind{Kind: "ConfigMap"})
 	found := l.findings(ctx)
-	if len(found) != 1 || found[0].Status != Warn || !strings.Contains(found[0].Message, "weren't looked at in full") ||
+	if len(found) != 1 || found[0].Status != Warn || !strings.Contains(found[0].Message, "weren't checked in full") ||
 		!strings.HasSuffix(found[0].Message, ": ConfigMap") {
 		t.Errorf("found %+v", found)
 	}

@@ -10,7 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// overrides looks whether every policy is enforced as it declares. An override ends by the
+// overrides looks whether every policy is to be enforced as it declares. An override ends by the
 // clock, whether the manager has written so into its status or not.
 func overrides(ctx context.Context, in *Installation) []Finding {
 	list, found := in.policyList(ctx)
@@ -30,5 +30,5 @@ func overrides(ctx context.Context, in *Installation) []Finding {
 				" --clear", "policy %s: %s", p.Name, o))
 		}
 	}
-	return orFine(found, "%s enforced as declared", prose.Are(len(list), "policy"))
+	return orFine(found, "none of %s is overridden", prose.Count(len(list), "policy"))
 }

@@ -45,26 +45,44 @@ func (in *Installation) resources(group, kind string) (schema.GroupVersionResour
 	return mapping.Resource, true, nil
 }
 
-// needs collects the permissions that a choice of verbs asks for on the kinds that
-// policies match.
+// matched are the kinds that a policy matches, but for those of which it judges what is sent to them: nothing of
+// them is read.
+func matched(p *v1alpha1.ClusterRegoPolicy) (kinds []schema.GroupKind) {
+	for _, match := range p.Spec.Match.Resources {
+		if len(match.Subresources) > 0 {
+			continue
+		}
+		for _, group := range match.APIGroups {
+			for _, kind := range match.Kinds {
+				kinds = append(kinds, schema.GroupKind{Group: group, Kind: kind})
+			}
+		}
+	}
+	return kinds
+}
+
+// read are the kinds that a policy matches or refers to.
+func read(p *v1alpha1.ClusterRegoPolicy) []schema.GroupKind {
+	kinds := matched(p)
+	for _, r := range p.Spec.Match.References {
+		kinds = append(kinds, schema.GroupKind{Group: r.APIGroup, Kind: r.Kind})
+	}
+	return kinds
+}
+
+// needs collects the permissions that a choice of verbs asks for on some kinds of each policy.
 func (in *Installation) needs(list []v1alpha1.ClusterRegoPolicy,
+	kinds func(*v1alpha1.ClusterRegoPolicy) []schema.GroupKind,
 	verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) ([]permission, error) {
 	byPlace := map[string]permission{}
 	for i := range list {
-		for _, match := range list[i].Spec.Match.Resources {
-			if len(match.Subresources) > 0 {
-				continue // what is sent to them is judged, and nothing read
+		for _, kind := range kinds(&list[i]) {
+			resource, served, err := in.resources(kind.Group, kind.Kind)
+			if err != nil {
+				return nil, err
 			}
-			for _, group := range match.APIGroups {
-				for _, kind := range match.Kinds {
-					resource, served, err := in.resources(group, kind)
-					if err != nil {
-						return nil, err
-					}
-					if served {
-						join(byPlace, resource, verbs(&list[i], schema.GroupKind{Group: group, Kind: kind}))
-					}
-				}
+			if served {
+				join(byPlace, resource, verbs(&list[i], kind))
 			}
 		}
 	}
@@ -119,7 +137,8 @@ func (in *Installation) refused(ctx context.Context, wanted []permission) ([]per
 // readPermissions looks whether the manager may read what policies match: what it can't
 // read, it can't scan.
 func readPermissions(ctx context.Context, in *Installation) []Finding {
-	return in.permissionsOf(ctx, "reader", Fail, "read what policies match",
+	return in.permissionsOf(ctx, asked{role: "reader", status: Fail, what: "read what policies match",
+		otherwise: "the checks scan and policies name what it can't read"}, read,
 		func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string {
 			return map[string][]string{"": {"get", "list", "watch"}}
 		})
@@ -128,7 +147,8 @@ func readPermissions(ctx context.Context, in *Installation) []Finding {
 // writePermissions looks whether the manager may fix what policies with a remediation
 // match. A permission that holds in some namespaces only is asked for by the plan itself.
 func writePermissions(ctx context.Context, in *Installation) []Finding {
-	return in.permissionsOf(ctx, "writer", Warn, "fix what policies are to fix, cluster-wide",
+	return in.permissionsOf(ctx, asked{role: "writer", status: Warn, what: "fix what policies are to fix, cluster-wide",
+		otherwise: "the check rollouts names the plan that lacks one"}, matched,
 		func(p *v1alpha1.ClusterRegoPolicy, kind schema.GroupKind) map[string][]string {
 			out := map[string][]string{}
 			strategy := p.Spec.Remediation.DeepCopy()
@@ -148,24 +168,35 @@ func writePermissions(ctx context.Context, in *Installation) []Finding {
 		})
 }
 
-func (in *Installation) permissionsOf(ctx context.Context, role string, status Status, what string,
+// asked is a check of the manager's permissions.
+type asked struct {
+	// role is what the missing ones are to be added to, status that of a finding, what all of them let the manager do.
+	role   string
+	status Status
+	what   string
+	// otherwise says what shows the same to whoever may not ask for others' permissions.
+	otherwise string
+}
+
+func (in *Installation) permissionsOf(ctx context.Context, a asked,
+	kinds func(*v1alpha1.ClusterRegoPolicy) []schema.GroupKind,
 	verbs func(*v1alpha1.ClusterRegoPolicy, schema.GroupKind) map[string][]string) []Finding {
 	list, found := in.policyList(ctx)
 	if found != nil {
 		return found
 	}
-	wanted, err := in.needs(list, verbs)
+	wanted, err := in.needs(list, kinds, verbs)
 	if err != nil {
 		return []Finding{unread("the kinds that policies match", err)}
 	}
 	lacks, err := in.refused(ctx, wanted)
 	if err != nil {
-		return []Finding{unread("the permissions of the manager", err)}
+		return []Finding{skipped("the permissions of the manager", err, a.otherwise)}
 	}
 	for _, r := range lacks {
 		found = append(found, Finding{
-			Status: status, Message: "the manager may not " + strings.Join(r.verbs, ", ") + " " + r.resource.Resource,
-			Do: v1alpha1.AddPermissions(role, r.text())})
+			Status: a.status, Message: "the manager may not " + strings.Join(r.verbs, ", ") + " " + r.resource.Resource,
+			Do: v1alpha1.AddPermissions(a.role, r.text())})
 	}
-	return orFine(found, "the manager may %s", what)
+	return orFine(found, "the manager may %s", a.what)
 }

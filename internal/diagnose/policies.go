@@ -45,15 +45,26 @@ func policies(ctx context.Context, in *Installation) []Finding {
 		case v1alpha1.Malformed(&p) != "": // the check objects names it
 		case p.Status.ObservedGeneration != p.Generation:
 			found = append(found, warned("if it stays, see the check leader",
-				"policy %s was changed, and the manager hasn't looked at it since", p.Name))
+				"policy %s was changed, and the manager hasn't processed it since", p.Name))
 		case stalled != nil && stalled.Status == metav1.ConditionTrue:
 			found = append(found, failed("kubectl describe rego "+p.Name, "policy %s: %s: %s", p.Name, stalled.Reason,
 				stalled.Message))
 		case ready != nil:
 			found = append(found, notInForce(&p, ready)...)
 		}
+		found = append(found, notLookedUp(&p)...)
 	}
-	return orFine(found, "%s in force", prose.Are(len(list), "policy"))
+	return in.reported(ctx, found, len(list), "%s in force", prose.Are(len(list), "policy"))
+}
+
+// notLookedUp tells which kinds a policy refers to that its rules can't look up.
+func notLookedUp(p *v1alpha1.ClusterRegoPolicy) []Finding {
+	known := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReferencesKnown)
+	if known == nil || known.Status == metav1.ConditionTrue {
+		return nil
+	}
+	return []Finding{failed("kubectl describe rego "+p.Name, "policy %s: %s: %s", p.Name, known.Reason,
+		known.Message)}
 }
 
 // notInForce tells what a policy waits for, if it isn't in force as it is written.
@@ -90,16 +101,8 @@ func scans(ctx context.Context, in *Installation) []Finding {
 		return found
 	}
 	scanned := "the scans of " + prose.Count(len(list), "policy") + " are complete"
-	switch working, err := in.atWork(ctx); {
-	case err != nil:
-		return []Finding{unread(scanned+", the oldest full one was "+age+" ago; whether they are kept up to date", err)}
-	case !working:
-		return []Finding{warned("see the checks manager, leader and admission",
-			"%s, but no manager is at work: what has changed since isn't seen; the oldest full scan was %s ago",
-			scanned, age)}
-	default:
-		return []Finding{fine("%s and kept up to date; the oldest full one was %s ago", scanned, age)}
-	}
+	return orFine(in.outdated(ctx, scanned+", the oldest full one was "+age+" ago", "they are"),
+		"%s and kept up to date; the oldest full one was %s ago", scanned, age)
 }
 
 // scanOf says what is wrong with the scan of one policy.
@@ -119,37 +122,9 @@ func (in *Installation) scanOf(p *v1alpha1.ClusterRegoPolicy) (found []Finding) 
 	}
 	if s.Errors > 0 {
 		found = append(found, warned("docs/runbooks/admission-evaluation-errors.md",
-			"policy %s couldn't judge %d objects", p.Name, s.Errors))
+			"policy %s couldn't judge %s", p.Name, prose.Count(s.Errors, "object")))
 	}
 	return found
-}
-
-// sources looks whether the repositories that policies come from are read.
-func sources(ctx context.Context, in *Installation) []Finding {
-	list := &v1alpha1.PolicySourceList{}
-	if err := in.Client.List(ctx, list); err != nil {
-		return []Finding{unread("policy sources", err)}
-	}
-	var found []Finding
-	for _, s := range list.Items {
-		ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
-		switch {
-		case s.Spec.Suspend:
-			found = append(found, warned("", "source %s/%s is suspended: its policies stay as they are", s.Namespace,
-				s.Name))
-		case ready == nil:
-			found = append(found, warned("if it stays, see the check leader", "source %s/%s hasn't been read yet",
-				s.Namespace, s.Name))
-		case ready.Status != metav1.ConditionTrue:
-			found = append(found, failed("kubectl -n "+s.Namespace+" describe policysource "+s.Name,
-				"source %s/%s: %s: %s", s.Namespace, s.Name, ready.Reason, ready.Message))
-		case s.Overdue(in.Clock.Now()) > 0:
-			found = append(found, failed("see the checks manager and leader",
-				"source %s/%s was to be asked again %s ago, and hasn't been", s.Namespace, s.Name,
-				duration.HumanDuration(s.Overdue(in.Clock.Now()))))
-		}
-	}
-	return orFine(found, "%s read", prose.Are(len(list.Items), "source"))
 }
 
 // breakers looks whether anything keeps Evenkeel from writing.
@@ -162,9 +137,10 @@ func breakers(ctx context.Context, in *Installation) []Finding {
 	for _, cb := range list.Items {
 		const do = "docs/runbooks/breaker-open.md; when the cause is gone: evenkeel breaker reset "
 		switch {
-		case cb.Spec.ForcedOpen():
+		case cb.Spec.ForcedOpen(in.Clock.Now()):
 			found = append(found, warned("evenkeel breaker close "+cb.Name,
-				"a person holds breaker %s open: no write begins in its scope", cb.Name))
+				"a person holds breaker %s open%s (%s): no write begins in its scope", cb.Name,
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy()))
 		case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
 			found = append(found, warned(do+cb.Name+" --reason REASON", "breaker %s is %s: %s", cb.Name,
 				cb.Status.State, cb.Status.Message))
@@ -174,7 +150,7 @@ func breakers(ctx context.Context, in *Installation) []Finding {
 				cb.Spec.Scope.Policy, cb.Status.Demoted.Message))
 		}
 	}
-	return orFine(found, "%s closed", prose.Are(len(list.Items), "breaker"))
+	return in.reported(ctx, found, len(list.Items), "%s closed", prose.Are(len(list.Items), "breaker"))
 }
 
 // rollouts looks for plans that wait for a person.
@@ -200,7 +176,8 @@ func rollouts(ctx context.Context, in *Installation) []Finding {
 			found = append(found, f)
 		}
 	}
-	return orFine(found, "no rollout of %s waits for a person", prose.Count(len(latest), "policy"))
+	return in.reported(ctx, found, len(latest), "no rollout of %s waits for a person",
+		prose.Count(len(latest), "policy"))
 }
 
 // waiting says what a plan waits for.
@@ -211,23 +188,20 @@ func (in *Installation) waiting(rem *v1alpha1.Remediation) Finding {
 		return failed("docs/runbooks/remediation-stuck.md", "remediation %s: %s: %s", rem.Name, stalled.Reason,
 			stalled.Message)
 	}
-	switch rem.Status.Phase {
-	case v1alpha1.PhaseRollbackIncomplete:
+	switch facts := rem.Status.Phase.Facts(); {
+	case facts.Incomplete:
 		return failed("docs/runbooks/rollback-incomplete.md", "remediation %s: %s", rem.Name, rem.Status.Message)
-	case v1alpha1.PhaseHeld:
+	case facts.Holds:
 		if rem.Status.Reason == v1alpha1.ReasonOutsideWindow || rem.Status.Reason == v1alpha1.ReasonFrozen {
 			return fine("remediation %s waits for its window, or for the end of a freeze", rem.Name)
 		}
 		return warned(look, "remediation %s is held: %s: %s", rem.Name, rem.Status.Reason, rem.Status.Message)
-	case v1alpha1.PhaseAwaitingApproval:
-		return warned("evenkeel rollout approve "+rem.Name+", or reject", "remediation %s awaits a person's yes or no",
+	case facts.AsksPerson:
+		return warned("evenkeel rollout approve "+rem.Name+", or reject", "remediation %s waits for a person to answer",
 			rem.Name)
-	case v1alpha1.PhaseRollingBack:
-		if stalled != nil {
-			return failed("docs/runbooks/remediation-stuck.md", "the rollback of remediation %s can't go on: %s",
-				rem.Name, rem.Status.Message)
-		}
-	default:
+	case facts.Undoing() && stalled != nil:
+		return failed("docs/runbooks/remediation-stuck.md", "the rollback of remediation %s can't go on: %s",
+			rem.Name, rem.Status.Message)
 	}
 	return fine("remediation %s is %s", rem.Name, rem.Status.Phase)
 }

@@ -58,7 +58,7 @@ func answersWhom(asked bool) string {
 	if asked {
 		return "it answers only clients whose certificate is vouched for (mutual TLS)"
 	}
-	return "it answers whoever reaches it (docs/certificates.md#mutual-tls)"
+	return "it answers anyone who reaches it (docs/certificates.md#mutual-tls)"
 }
 
 // demanded says whether the manager behind the Service asks clients for a certificate.

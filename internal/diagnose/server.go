@@ -42,8 +42,8 @@ func apiServer(ctx context.Context, in *Installation) []Finding {
 	took := in.Clock.Since(asked)
 	if answer.StatusCode == http.StatusUnauthorized {
 		return []Finding{failed("log in again, or see what kubectl config view --minify names; kubectl auth whoami "+
-			"tells whether it is taken", "the API server at %s doesn't take your credentials (401 Unauthorized): they "+
-			"are wrong, or have expired", in.Server)}
+			"says whether it is accepted", "the API server at %s doesn't take your credentials (401 Unauthorized): "+
+			"they are wrong, or have expired", in.Server)}
 	}
 	if answer.StatusCode != http.StatusOK {
 		return []Finding{unread("the API server's version", fmt.Errorf("it answered %s", answer.Status))}

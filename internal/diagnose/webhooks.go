@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/configuration"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
@@ -115,7 +116,8 @@ func webhooks(ctx context.Context, in *Installation) []Finding {
 		found = append(found, warned("see docs/runbooks/webhook-narrowed.md; it is kept as it is",
 			"somebody has narrowed an entry, so some requests aren't judged: %s", text))
 	}
-	return append(orFine(found, "%d entries are there, with their failure policies", len(have)),
+	return append(orFine(found, "%s there, with %s", prose.Are(len(have), "entry"),
+		prose.Verb(len(have), "its failure policy", "their failure policies")),
 		in.endpoints(ctx, have)...)
 }
 
@@ -136,7 +138,7 @@ func (in *Installation) endpoints(ctx context.Context, have []entry) []Finding {
 	list := &discoveryv1.EndpointSliceList{}
 	if err := in.Client.List(ctx, list, client.InNamespace(service.Namespace),
 		client.MatchingLabels{discoveryv1.LabelServiceName: service.Name}); err != nil {
-		return []Finding{unread("the endpoints of Service "+name, err)}
+		return []Finding{skipped("the endpoints of Service "+name, err, "the check admission asks what is behind it")}
 	}
 	ready := 0
 	for _, slice := range list.Items {
@@ -151,7 +153,8 @@ func (in *Installation) endpoints(ctx context.Context, have []entry) []Finding {
 			failed("see the check manager",
 				"no ready endpoint is behind the Service %s: what fails closed is refused now", name)}
 	}
-	return []Finding{fine("%d ready endpoints behind the Service %s; %s", ready, name, in.demanded(ctx))}
+	return []Finding{fine("%s behind the Service %s; %s", prose.Count(ready, "ready endpoint"), name,
+		in.demanded(ctx))}
 }
 
 const (
@@ -168,7 +171,7 @@ func certificate(ctx context.Context, in *Installation) []Finding {
 	}
 	if len(have) == 0 {
 		return []Finding{
-			{Status: Unknown, Message: "there is no webhook configuration, and so no certificate to look at",
+			{Status: Unknown, Message: "there is no webhook configuration, and so no certificate to check",
 				Do: madeByLeader}}
 	}
 	var found []Finding

@@ -129,6 +129,38 @@ func rolledBack() display.Rollout {
 	return r
 }
 
+// undone is a plan that a person had undone after its end; of one target she has changed the same field since.
+func undone() display.Rollout {
+	r := fleet(1, 9)
+	r.Remediation.Spec.DesiredState = v1alpha1.StateUndone
+	r.Remediation.Spec.Requests = []v1alpha1.RequestRecord{
+		{Action: v1alpha1.ActionUndo, User: "ann", Reason: "INC-42", Time: metav1.NewTime(clock().Add(-time.Hour))}}
+	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: v1alpha1.ReasonUndone,
+		Message:        "10 writes undone, of all waves that were begun. ann has all of the plan undone",
+		PhaseStartedAt: ago(time.Hour)}
+	records(r, many(10, v1alpha1.TargetRecord{State: v1alpha1.TargetReverted})...)
+	r.Breakers = nil
+	return r
+}
+
+// TestAnUndoThatWasAskedForIsNoTrouble, but what couldn't be undone is.
+func TestAnUndoThatWasAskedForIsNoTrouble(t *testing.T) {
+	r := undone()
+	if text := strings.Join(r.Draw(display.Style{Color: true}), "\n"); strings.Contains(text, "Trouble") ||
+		strings.Contains(text, "✗") || strings.Contains(text, "\x1b[31m") {
+		t.Errorf("it is drawn as a failure:\n%s", text)
+	}
+	r.Slices[0].Records[0] = v1alpha1.TargetRecord{State: v1alpha1.TargetRevertConflict,
+		Reason: v1alpha1.ReasonConflict, Message: "ann has changed it"}
+	r.Remediation.Status.Phase = v1alpha1.PhaseRollbackIncomplete
+	text := strings.Join(r.Draw(display.Style{Color: true}), "\n")
+	for _, part := range []string{"Undone (9)", "Trouble (1)", "✗ canary", "\x1b[31m  Phase"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("it lacks %q:\n%s", part, text)
+		}
+	}
+}
+
 func awaiting() display.Rollout {
 	r := fleet(1, 4, 1, 4)
 	r.Remediation.Spec.Plan.Strategy.Mode = v1alpha1.RemediationManual
@@ -190,7 +222,7 @@ func TestWhatIsToBeApprovedIsBounded(t *testing.T) {
 // TestDraw compares whole drawings: go test ./internal/display -update writes them.
 func TestDraw(t *testing.T) {
 	for name, r := range map[string]display.Rollout{"applying": applying(), "rolled-back": rolledBack(),
-		"awaiting": awaiting()} {
+		"awaiting": awaiting(), "undone": undone()} {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Join(r.Draw(display.Style{}), "\n") + "\n"
 			path := filepath.Join("testdata", name+".golden")

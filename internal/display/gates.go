@@ -9,6 +9,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // gates draws all that can keep the next write from beginning. Of a plan that has ended it
@@ -22,20 +23,34 @@ func (r Rollout) gates(d *drawing) {
 			r.approvalGate(gate)
 			r.analysisGate(gate)
 		})
-		d.part("Before the next plan", func() { r.breakerGates(gate, isOpen) })
+		d.part("Before the next plan", func() {
+			r.breakerGates(gate, r.isOpen)
+			r.unknownBreakers(gate)
+		})
 		return
 	}
 	d.section("Gates")
 	r.approvalGate(gate)
-	if r.Remediation.Spec.DesiredState == v1alpha1.StatePaused {
-		gate(busy, "pause", "paused by %s; resume: evenkeel rollout resume %s", r.Remediation.Spec.AskedBy(),
-			r.Remediation.Name)
+	if spec := &r.Remediation.Spec; spec.Paused(r.Now) {
+		gate(busy, "pause", "paused%s by %s; resume: evenkeel rollout resume %s", v1alpha1.UntilText(spec.PausedUntil),
+			spec.AskedBy(), r.Remediation.Name)
 	}
 	r.windowGate(gate)
 	r.analysisGate(gate)
 	r.breakerGates(gate, func(*v1alpha1.RemediationBreaker) bool { return true })
-	if len(r.Breakers) == 0 {
+	r.unknownBreakers(gate)
+	if len(r.Breakers) == 0 && !r.BreakersUnknown {
 		gate(bad, "breaker", "no circuit breaker could be read, which counts as open")
+	}
+}
+
+// unknownBreakers says which breakers aren't known, for want of a permission.
+func (r Rollout) unknownBreakers(gate drawGate) {
+	switch {
+	case r.BreakersUnknown:
+		gate(busy, "breaker", "unavailable: you may not read circuit breakers")
+	case r.TargetsUnknown:
+		gate(busy, "breaker", "whether one of a namespace covers it isn't known: you may not read its targets")
 	}
 }
 
@@ -112,13 +127,14 @@ func (r Rollout) analysisGate(gate drawGate) {
 }
 
 func (r Rollout) breakerGate(gate drawGate, cb *v1alpha1.RemediationBreaker) {
-	namespace, holds := r.keptBackBy(cb), BreakerHolds(cb)
+	namespace, holds := r.keptBackBy(cb), BreakerHolds(cb, r.Now)
 	switch {
 	case namespace != "":
 		gate(busy, "breaker", "namespace %s alone is kept back: %s", namespace, holds)
 	case holds == "":
-		gate(good, "breaker", "%s is Closed, %d of %d outcomes failed", cb.Name, cb.Status.Failures, cb.Status.Outcomes)
-	case !cb.Spec.ForcedOpen() && cb.Status.State == v1alpha1.BreakerHalfOpen:
+		gate(good, "breaker", "%s is Closed, %d of %s failed", cb.Name, cb.Status.Failures,
+			prose.Count(cb.Status.Outcomes, "outcome"))
+	case !cb.Spec.ForcedOpen(r.Now) && cb.Status.State == v1alpha1.BreakerHalfOpen:
 		gate(busy, "breaker", "%s", holds)
 	default:
 		gate(bad, "breaker", "%s", holds)
@@ -130,11 +146,11 @@ func (r Rollout) breakerGate(gate drawGate, cb *v1alpha1.RemediationBreaker) {
 func (r Rollout) keptBackBy(cb *v1alpha1.RemediationBreaker) string {
 	only := cb.Spec.Scope.Namespace
 	if cb.Spec.Scope.Type != v1alpha1.BreakerScopeNamespace {
-		if only = cb.Status.OnlyNamespace; cb.Spec.ForcedOpen() {
+		if only = cb.Status.OnlyNamespace; cb.Spec.ForcedOpen(r.Now) {
 			return "" // a person holds it open for all
 		}
 	}
-	if !isOpen(cb) {
+	if !r.isOpen(cb) {
 		return ""
 	}
 	elsewhere := slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
@@ -147,14 +163,14 @@ func (r Rollout) keptBackBy(cb *v1alpha1.RemediationBreaker) string {
 }
 
 // isOpen says whether a breaker keeps writes back, by itself or by a person's word.
-func isOpen(cb *v1alpha1.RemediationBreaker) bool { return BreakerHolds(cb) != "" }
+func (r Rollout) isOpen(cb *v1alpha1.RemediationBreaker) bool { return BreakerHolds(cb, r.Now) != "" }
 
-// BreakerHolds says what a breaker that keeps writes back waits for; empty for one that is closed.
-func BreakerHolds(cb *v1alpha1.RemediationBreaker) string {
+// BreakerHolds says what a breaker that keeps writes back at a time waits for; empty for one that is closed.
+func BreakerHolds(cb *v1alpha1.RemediationBreaker, now time.Time) string {
 	switch {
-	case cb.Spec.ForcedOpen():
-		return fmt.Sprintf("%s is held open by a person (%s); release: evenkeel breaker close %s", cb.Name,
-			v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease), cb.Name)
+	case cb.Spec.ForcedOpen(now):
+		return fmt.Sprintf("%s is held open by a person%s (%s); release: evenkeel breaker close %s", cb.Name,
+			v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy(), cb.Name)
 	case cb.Status.State == v1alpha1.BreakerOpen:
 		return fmt.Sprintf("%s is Open (%s): %s", cb.Name, cb.Status.Reason, cb.Status.Message)
 	case cb.Status.State == v1alpha1.BreakerHalfOpen:

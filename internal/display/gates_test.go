@@ -62,3 +62,15 @@ func TestABreakerOfOneNamespaceSaysWhichIsKeptBack(t *testing.T) {
 		})
 	}
 }
+
+// A plan remembers so many acts of people: where the list is full, it says that it may not be whole.
+func TestEarlierRequestsThatMayBeForgottenAreTold(t *testing.T) {
+	for n, told := range map[int]bool{v1alpha1.MaxRequests - 1: false, v1alpha1.MaxRequests: true} {
+		r := fleet(1)
+		r.Remediation.Spec.Requests = make([]v1alpha1.RequestRecord, n)
+		drawn := strings.Join(r.Draw(display.Style{}), "\n")
+		if got := strings.Contains(drawn, "  only the latest 10 are kept; earlier ones"); got != told {
+			t.Errorf("of %d requests it tells that others may be forgotten: %t\n%s", n, got, drawn)
+		}
+	}
+}

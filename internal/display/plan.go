@@ -24,8 +24,8 @@ func DrawPlan(plan *preview.Plan, style Style, shown int) []string {
 	d.add(bold, "Plan for policy %s", p.Policy)
 	d.add(plain, "  Revision  %.12s, mode %s", p.Revision, p.Mode)
 	if p.Targets() > 0 {
-		d.add(plain, "  Rollout   %s in %s, at least %s", counted(p.Targets(), "target"), counted(len(p.Waves), "wave"),
-			p.LeastDuration)
+		d.add(plain, "  Rollout   %s in %s, at least %s", prose.Count(p.Targets(), "target"),
+			prose.Count(len(p.Waves), "wave"), p.LeastDuration)
 	} else {
 		d.add(good, "  Rollout   nothing to fix")
 	}
@@ -90,14 +90,6 @@ func (p plannedRollout) skipped(d *drawing, shown int) {
 		}
 		tree(d, byReason[reason], shown)
 	}
-}
-
-// counted is a number of things, as people say it.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // tree draws targets as the leaves of what stands above.

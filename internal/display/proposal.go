@@ -53,10 +53,14 @@ func (r Rollout) proposal(d *drawing) {
 		return
 	}
 	d.section("To approve")
-	if p.Complete() {
+	switch {
+	case p.Complete():
 		d.add(plain, "  Digest    %s", p.Digest)
-	} else {
-		d.add(busy, "  computed for %d of %d targets so far: nobody can approve it yet", p.Known, p.All)
+	case r.TargetsUnknown:
+		d.add(busy, "  unavailable: you may not read its targets")
+	default:
+		d.add(busy, "  computed for %d of %s so far: nobody can approve it yet", p.Known,
+			prose.Count(p.All, "target"))
 	}
 	shown := min(len(p.Groups), cmp.Or(r.Shown.Changes, usualChanges))
 	for _, g := range p.Groups[:shown] {
@@ -82,7 +86,7 @@ func (r Rollout) group(d *drawing, g preview.Group) {
 	case g.Why != "":
 		d.add(faint, "      nothing is written: %s", g.Why)
 	case g.Change == "":
-		d.add(busy, "      not told, for want of room: see the objects")
+		d.add(busy, "      not shown, for want of room: see the objects")
 	}
 	for line := range strings.Lines(g.Change) {
 		d.add(good, "      %s", strings.TrimRight(line, "\n"))

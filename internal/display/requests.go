@@ -2,7 +2,11 @@
 
 package display
 
-import "time"
+import (
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+)
 
 // requests draws what people have asked of the plan: who, when and why.
 func (r Rollout) requests(d *drawing) {
@@ -12,6 +16,10 @@ func (r Rollout) requests(d *drawing) {
 	d.section("Asked for")
 	for i := range r.Remediation.Spec.Requests {
 		asked := &r.Remediation.Spec.Requests[i]
-		d.add(plain, "  %-8s %s by %s", asked.Action, asked.Time.UTC().Format(time.RFC3339), asked)
+		d.add(plain, "  %-8s %s%s by %s", asked.Action, asked.Time.UTC().Format(time.RFC3339),
+			v1alpha1.UntilText(asked.Until), asked)
+	}
+	if len(r.Remediation.Spec.Requests) >= v1alpha1.MaxRequests {
+		d.add(faint, "  %s", v1alpha1.OlderRequests)
 	}
 }

@@ -19,7 +19,11 @@ type Rollout struct {
 	Slices []v1alpha1.RemediationSlice
 	// Breakers are those that cover the plan.
 	Breakers []v1alpha1.RemediationBreaker
-	Now      time.Time
+	// BreakersUnknown: they may not be read, so that none of them says nothing. TargetsUnknown: some slices may not.
+	BreakersUnknown, TargetsUnknown bool
+	// Unread says what may not be read, and is missing in the drawing, and what to do about it.
+	Unread []string
+	Now    time.Time
 	// Shown bounds the drawing of what is to be approved.
 	Shown Shown
 }
@@ -28,7 +32,7 @@ type Rollout struct {
 const barLength = 40
 
 // Draw gives the lines of the drawing: the head, what is to be approved, the waves, the gates, what
-// people have asked for, the next step, what is in flight, and what went wrong.
+// people have asked for, the next step, what is in flight, what went wrong, and what couldn't be read.
 func (r Rollout) Draw(style Style) []string {
 	d := &drawing{style: style}
 	r.head(d)
@@ -38,6 +42,7 @@ func (r Rollout) Draw(style Style) []string {
 	r.requests(d)
 	r.next(d)
 	r.targets(d)
+	d.list("Not read", bad, r.Unread)
 	return d.lines
 }
 
@@ -82,7 +87,7 @@ func (r Rollout) head(d *drawing) {
 	if policy.RunbookURL != "" {
 		d.add(plain, "  Runbook   %s", policy.RunbookURL)
 	}
-	d.add(toneOf(rem.Status.Phase), "  Phase     %s%s, for %s", r.phase(), r.reason(), r.age(rem.Status.PhaseStartedAt))
+	d.add(r.tone(), "  Phase     %s%s, for %s", r.phase(), r.reason(), r.age(rem.Status.PhaseStartedAt))
 	c := rem.Status.Counts
 	d.add(plain,
 		"  Targets   %d: %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict",
@@ -118,7 +123,7 @@ func (r Rollout) next(d *drawing) {
 		title = "Outcome"
 	}
 	d.section(title)
-	d.add(toneOf(r.phase()), "  %s", orDash(r.Remediation.Status.Message))
+	d.add(r.tone(), "  %s", orDash(r.Remediation.Status.Message))
 	if r.unseen() {
 		d.add(busy, "  what a person asked for last (pause, resume, abort, undo or retry) isn't taken up yet; if this "+
 			"stays, see whether the manager runs")
@@ -132,12 +137,12 @@ func (r Rollout) unseen() bool {
 	return !rem.Rests() && rem.Status.Phase != "" && rem.Status.ObservedGeneration < rem.Generation
 }
 
-// toneOf is the tone of a phase.
-func toneOf(phase v1alpha1.RemediationPhase) tone {
-	switch facts := phase.Facts(); {
+// tone is that of the phase.
+func (r Rollout) tone() tone {
+	switch facts := r.phase().Facts(); {
 	case facts.Complete:
 		return good
-	case facts.Reverts, phase == v1alpha1.PhaseAborted:
+	case facts.Failing && (facts.Incomplete || !r.asked()):
 		return bad
 	case facts.Waits:
 		return busy
@@ -145,6 +150,12 @@ func toneOf(phase v1alpha1.RemediationPhase) tone {
 		return plain
 	}
 }
+
+// asked says that the plan's end, which fixes nothing, is what a person asked for: no failure.
+func (r Rollout) asked() bool { return r.undone() || r.Remediation.Status.Succeeded() }
+
+// undone says that a person has the plan undone, or had.
+func (r Rollout) undone() bool { return r.Remediation.Status.Reason == v1alpha1.ReasonUndone }
 
 // ago is the time since t as kubectl writes ages.
 func (r Rollout) ago(t time.Time) string { return duration.HumanDuration(max(r.Now.Sub(t), 0)) }

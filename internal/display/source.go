@@ -27,9 +27,9 @@ func (s Source) Ready() (status metav1.ConditionStatus, reason, message string) 
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case c == nil:
-		return metav1.ConditionUnknown, "", "the controller hasn't looked at it yet"
+		return metav1.ConditionUnknown, "", "the controller hasn't processed it yet"
 	case s.Status.ObservedGeneration != s.Generation:
-		return metav1.ConditionUnknown, "", "its spec has changed; the controller hasn't looked at it since"
+		return metav1.ConditionUnknown, "", "its spec has changed; the controller hasn't processed it since"
 	case s.overdue() > 0:
 		return metav1.ConditionUnknown, "", fmt.Sprintf("the manager was to ask the repository again %s ago, and "+
 			"hasn't: is it running? See: evenkeel doctor. It said last: %s", duration.HumanDuration(s.overdue()),
@@ -37,6 +37,13 @@ func (s Source) Ready() (status metav1.ConditionStatus, reason, message string) 
 	default:
 		return c.Status, c.Reason, c.Message
 	}
+}
+
+// Outdated says that the conditions of the source are no more what Ready gives: the manager doesn't look after it.
+func (s Source) Outdated() bool {
+	ready, _, _ := s.Ready()
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
+	return c != nil && c.Status != ready
 }
 
 // overdue is since when the repository should have been asked again; zero when that is in order.

@@ -13,7 +13,7 @@ const shownTargets = 8
 
 // targets lists what is in flight and what went wrong, the first few of each.
 func (r Rollout) targets(d *drawing) {
-	var flying, verified, troubled, skipped []string
+	var flying, verified, undone, troubled, skipped []string
 	r.each(func(t v1alpha1.Target, rec v1alpha1.TargetRecord) {
 		line := fmt.Sprintf("%-14s %s", rec.State, Name(t.Object))
 		switch rec.State {
@@ -22,7 +22,11 @@ func (r Rollout) targets(d *drawing) {
 		case v1alpha1.TargetVerified:
 			verified = append(verified, line+r.since(rec))
 		case v1alpha1.TargetFailed, v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
-			troubled = append(troubled, line+note(rec))
+			if rec.State == v1alpha1.TargetReverted && rec.Reason == "" && r.undone() {
+				undone = append(undone, line+note(rec))
+			} else {
+				troubled = append(troubled, line+note(rec))
+			}
 		case v1alpha1.TargetSkipped:
 			if rec.Reason != v1alpha1.ReasonNotAttempted && rec.Reason != v1alpha1.ReasonAlreadyClean {
 				skipped = append(skipped, line+note(rec))
@@ -31,6 +35,7 @@ func (r Rollout) targets(d *drawing) {
 		}
 	})
 	d.list("In flight", busy, append(flying, verified...))
+	d.list("Undone", plain, undone)
 	d.list("Trouble", bad, troubled)
 	d.list("Skipped", faint, skipped)
 	r.evidence(d)

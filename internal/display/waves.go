@@ -39,6 +39,10 @@ func (c *tally) add(state v1alpha1.TargetState) {
 // waves draws a line for each wave, under its stage where the plan has any.
 func (r Rollout) waves(d *drawing) {
 	d.section("Waves")
+	if r.TargetsUnknown {
+		d.add(busy, "  unavailable: you may not read its targets")
+		return
+	}
 	counts := make([]tally, len(r.Remediation.Spec.Plan.Waves))
 	r.each(func(t v1alpha1.Target, rec v1alpha1.TargetRecord) {
 		wave := t.Wave
@@ -79,10 +83,12 @@ func (r Rollout) wave(wave int32, c tally) (tone, string) {
 	text := c.text()
 	atWork := wave == r.Remediation.Status.Wave && !r.phase().Final()
 	switch {
-	case c.reverted+c.conflict > 0:
+	case c.conflict > 0, c.reverted > 0 && !r.undone():
 		return bad, text
 	case atWork:
 		return busy, strings.Trim(text+"; "+r.soak(), "; ")
+	case c.reverted > 0:
+		return plain, text
 	case c.pending == c.total:
 		return faint, "waits for its turn"
 	case c.skipped == c.total:

@@ -15,7 +15,7 @@ import (
 // breakerFinding is the alert of a circuit breaker, from its first opening until
 // it is closed: half-open, it still stops all plans but one. The global breaker
 // stops everything. One that a person holds open is only called to mind.
-func breakerFinding(cb *v1alpha1.RemediationBreaker) (finding, bool) {
+func breakerFinding(cb *v1alpha1.RemediationBreaker, now time.Time) (finding, bool) {
 	what := fmt.Sprintf("Circuit breaker %s is %s", cb.Name, cb.Status.State)
 	if cb.Status.Reason != "" {
 		what += fmt.Sprintf(" (%s)", cb.Status.Reason)
@@ -31,11 +31,12 @@ func breakerFinding(cb *v1alpha1.RemediationBreaker) (finding, bool) {
 		if cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
 			f.urgency = urgent
 		}
-	case cb.Spec.ForcedOpen():
+	case cb.Spec.ForcedOpen(now):
 		f.urgency, f.since = calm, forcedAt(cb)
-		f.summary = fmt.Sprintf("Circuit breaker %s is held open by a person", cb.Name)
-		f.description = paragraphs(fmt.Sprintf("A person holds it open, the kill switch (%s).",
-			v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)), meaning,
+		until := v1alpha1.UntilText(cb.Spec.ForcedOpenUntil)
+		f.summary = fmt.Sprintf("Circuit breaker %s is held open by a person%s", cb.Name, until)
+		f.description = paragraphs(fmt.Sprintf("A person holds it open%s, the kill switch (%s).", until,
+			cb.Spec.ForcedBy()), meaning,
 			fmt.Sprintf("What to do: when it is no longer needed: evenkeel breaker close %s --reason \"...\"", cb.Name))
 	default:
 		return finding{}, false
@@ -95,7 +96,7 @@ func openedAt(cb *v1alpha1.RemediationBreaker) time.Time {
 // forcedAt is when somebody forced the breaker open, as admission recorded it, or
 // when spec.mode was last written, as the API server did.
 func forcedAt(cb *v1alpha1.RemediationBreaker) time.Time {
-	if r := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease); r != nil {
+	if r := cb.Spec.ForcedBy(); r != nil {
 		return r.Time.Time
 	}
 	at := cb.CreationTimestamp.Time

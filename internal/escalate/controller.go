@@ -37,7 +37,7 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err // nothing is resolved: what isn't known isn't over
 	}
-	seen := c.look(ctx)
+	seen := c.askPeers(ctx)
 	now := c.clock.Now()
 	alerts := c.derive(ctx, state, seen, now)
 	c.metrics.derived(alerts, c.options.Namespace, now)

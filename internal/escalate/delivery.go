@@ -22,8 +22,8 @@ type peerState struct {
 	err    error
 }
 
-// look asks every peer what it holds, all at once.
-func (c *Controller) look(ctx context.Context) []peerState {
+// askPeers asks every peer what it holds, all at once.
+func (c *Controller) askPeers(ctx context.Context) []peerState {
 	seen := make([]peerState, len(c.peers))
 	c.each(func(i int, p *peer) {
 		alerts, err := p.firing(ctx, c.options.Cluster)

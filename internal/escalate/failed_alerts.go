@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -52,12 +53,13 @@ func (p plan) notFixed() string {
 	failed, of := p.Status.Counts.Failed, fmt.Sprintf("by plan %s of policy %s", p.Name, p.Spec.Plan.Policy.Name)
 	switch fights := int32(p.evidence.SetBack); {
 	case fights == 0:
-		return fmt.Sprintf("%d objects couldn't be fixed %s", failed, of)
+		return fmt.Sprintf("%s couldn't be fixed %s", prose.Count(failed, "object"), of)
 	case fights >= failed:
-		return fmt.Sprintf("%d objects were fixed %s, and set back in a fight", failed, of)
+		return fmt.Sprintf("%s %s fixed %s, and reverted in a fight", prose.Count(failed, "object"),
+			prose.Verb(failed, "was", "were"), of)
 	default:
-		return fmt.Sprintf("%d objects couldn't be fixed %s, and %d were fixed and set back in a fight",
-			failed-fights, of, fights)
+		return fmt.Sprintf("%s couldn't be fixed %s, and %d %s fixed and reverted in a fight",
+			prose.Count(failed-fights, "object"), of, fights, prose.Verb(fights, "was", "were"))
 	}
 }
 
@@ -66,7 +68,7 @@ func (p plan) whatToDo() string {
 	if p.evidence.SetBack == 0 {
 		return "see the reason of each object"
 	}
-	return "see the reason of each object; of one in a fight it names the field manager that set it back: fix the " +
+	return "see the reason of each object; of one in a fight it names the field manager that reverted it: fix the " +
 		"source that this takes the object from"
 }
 
@@ -74,7 +76,9 @@ func (p plan) whatToDo() string {
 func (p plan) whatFollows() string {
 	switch {
 	case circuit.Blocks(p.Status) && int32(p.evidence.SetBack) >= p.Status.Counts.Failed:
-		return "This revision isn't tried again by itself: every candidate was set back by somebody else."
+		return "This revision isn't tried again by itself: every candidate was reverted by somebody else."
+	case circuit.Blocks(p.Status) && p.Status.Reason == v1alpha1.ReasonLostToFights:
+		return "This revision isn't tried again by itself: most candidates were reverted by somebody else."
 	case circuit.Blocks(p.Status):
 		return "This revision isn't tried again by itself: the fix failed on every candidate."
 	case p.Status.Reason == v1alpha1.ReasonNoAnswer:
@@ -149,9 +153,10 @@ func leftToOwners(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
 		return finding{}, false
 	}
 	f := finding{alert: AlertManagedByOther, urgency: calm, since: p.Remediation.EndTime(), goesOn: true,
-		summary: fmt.Sprintf("%d objects violate policy %s and are left to their owners", p.evidence.Left,
-			p.Spec.Plan.Policy.Name),
-		description: p.text("Another tool manages them or keeps setting them back, so Evenkeel leaves them alone.",
+		summary: fmt.Sprintf("%s %s policy %s and %s left to their owners",
+			prose.Count(p.evidence.Left, "object"), prose.Verb(p.evidence.Left, "violates", "violate"),
+			p.Spec.Plan.Policy.Name, prose.Verb(p.evidence.Left, "is", "are")),
+		description: p.text("Another tool manages them or keeps reverting them, so Evenkeel leaves them alone.",
 			"put the fix into the source that the tool takes them from")}
 	if p.evidence.Fights > 0 {
 		f.urgency = normal

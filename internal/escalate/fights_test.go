@@ -27,23 +27,29 @@ func TestAnAlertTellsAFightFromAFixThatFailed(t *testing.T) {
 			"2 objects couldn't be fixed by plan a of policy labels",
 			[]string{"see the reason of each object; to try"}},
 		"fights alone": {[]v1alpha1.TargetRecord{fight, fight}, v1alpha1.ReasonSomeTargetsFailed, 2,
-			"2 objects were fixed by plan a of policy labels, and set back in a fight",
-			[]string{"night-job set /spec/replicas back", "it names the field manager that set it back",
+			"2 objects were fixed by plan a of policy labels, and reverted in a fight",
+			[]string{"night-job set /spec/replicas back", "it names the field manager that reverted it",
 				"tried again by"}},
 		"both": {[]v1alpha1.TargetRecord{fight, denied, denied}, v1alpha1.ReasonSomeTargetsFailed, 3,
-			"2 objects couldn't be fixed by plan a of policy labels, and 1 were fixed and set back in a fight",
+			"2 objects couldn't be fixed by plan a of policy labels, and 1 was fixed and reverted in a fight",
 			[]string{"night-job set /spec/replicas back"}},
 		"every candidate": {[]v1alpha1.TargetRecord{fight}, v1alpha1.ReasonNoViableCanary, 10,
-			"9 objects couldn't be fixed by plan a of policy labels, and 1 were fixed and set back in a fight",
+			"9 objects couldn't be fixed by plan a of policy labels, and 1 was fixed and reverted in a fight",
 			[]string{"the fix failed on every candidate"}},
 		"every candidate, by a fight": {[]v1alpha1.TargetRecord{fight, fight, fight, fight, fight, fight, fight, fight,
-			fight, fight}, v1alpha1.ReasonNoViableCanary, 10,
-			"10 objects were fixed by plan a of policy labels, and set back in a fight",
-			[]string{"isn't tried again by itself: every candidate was set back by somebody else"}},
+			fight, fight}, v1alpha1.ReasonLostToFights, 10,
+			"10 objects were fixed by plan a of policy labels, and reverted in a fight",
+			[]string{"isn't tried again by itself: every candidate was reverted by somebody else",
+				"night-job set /spec/replicas back"}},
+		"most candidates, by a fight": {[]v1alpha1.TargetRecord{fight, fight, fight, fight, fight, fight, denied,
+			denied,
+			denied, denied}, v1alpha1.ReasonLostToFights, 10,
+			"4 objects couldn't be fixed by plan a of policy labels, and 6 were fixed and reverted in a fight",
+			[]string{"isn't tried again by itself: most candidates were reverted by somebody else"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			phase := v1alpha1.PhaseSucceeded
-			if tc.end == v1alpha1.ReasonNoViableCanary {
+			if tc.end != v1alpha1.ReasonSomeTargetsFailed {
 				phase = v1alpha1.PhaseAborted
 			}
 			p := plan("a", phase, completed(time.Minute), reason(tc.end),

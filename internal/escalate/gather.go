@@ -138,7 +138,8 @@ func wanting(s State) []*v1alpha1.Remediation {
 // rollout that moves change with each step, and have nothing to tell.
 func tells(rem *v1alpha1.Remediation) bool {
 	c := rem.Status.Counts
-	waits := rem.IsFinal() || rem.Status.Phase == v1alpha1.PhaseHeld || rem.Status.Phase == v1alpha1.PhaseRollingBack
+	facts := rem.Phase().Facts()
+	waits := facts.Final || facts.Holds || facts.Reverts
 	return waits && c.Failed+c.Reverted+c.RevertConflict+c.Skipped+c.InFlight > 0
 }
 

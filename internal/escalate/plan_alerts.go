@@ -116,13 +116,13 @@ func stuck(p plan) (finding, bool) {
 
 // rollbackIncomplete: objects hold values that neither the plan nor its rollback chose.
 func rollbackIncomplete(p plan) (finding, bool) {
-	if p.Status.Phase != v1alpha1.PhaseRollbackIncomplete || p.retried() {
+	if !p.Status.Phase.Facts().Incomplete || p.retried() {
 		return finding{}, false
 	}
 	return finding{alert: AlertRollbackIncomplete, urgency: urgent, since: p.Remediation.EndTime(),
 		due: p.Remediation.EndTime(),
-		summary: fmt.Sprintf("%d objects couldn't be set back after plan %s of policy %s failed",
-			p.Status.Counts.RevertConflict, p.Name, p.Spec.Plan.Policy.Name),
+		summary: fmt.Sprintf("%s couldn't be reverted after plan %s of policy %s failed",
+			prose.Count(p.Status.Counts.RevertConflict, "object"), p.Name, p.Spec.Plan.Policy.Name),
 		description: p.text("Somebody else changed the very fields that Evenkeel wrote; they were left as they are.",
 			"decide with the objects' owners what the fields should hold and set them, then fix the policy or say to "+
 				"try again: "+p.retryCommand())}, true
@@ -157,7 +157,7 @@ func rolledBack(p plan) (finding, bool) {
 
 // approvalOverdue: nobody has said yes or no in time.
 func approvalOverdue(p plan) (finding, bool) {
-	if p.Status.Phase != v1alpha1.PhaseAwaitingApproval {
+	if !p.Status.Phase.Facts().AsksPerson {
 		return finding{}, false
 	}
 	since := p.heldSince()
@@ -168,8 +168,9 @@ func approvalOverdue(p plan) (finding, bool) {
 	return finding{alert: AlertApprovalOverdue, urgency: normal, since: since, due: since.Add(timeout),
 		summary: fmt.Sprintf("Plan %s of policy %s has waited for an approval for more than %s", p.Name,
 			p.Spec.Plan.Policy.Name, timeout),
-		description: p.text(fmt.Sprintf("%d objects stay as they are until somebody answers.", p.Spec.Plan.Targets),
-			fmt.Sprintf("look at the plan, then evenkeel rollout approve %[1]s, or reject %[1]s", p.Name))}, true
+		description: p.text(fmt.Sprintf("%s %s until somebody answers.", prose.Count(p.Spec.Plan.Targets, "object"),
+			prose.Verb(p.Spec.Plan.Targets, "stays as it is", "stay as they are")),
+			fmt.Sprintf("review the plan, then evenkeel rollout approve %[1]s, or reject %[1]s", p.Name))}, true
 }
 
 // held: no write may begin, for longer than the policy bears. A plan that waits
@@ -178,7 +179,7 @@ func approvalOverdue(p plan) (finding, bool) {
 // has failed (onFailure: Hold) waits for a person alone, while objects hold what did harm:
 // it waits for no deadline.
 func held(p plan) (finding, bool) {
-	if p.Status.Phase != v1alpha1.PhaseHeld || p.Status.Reason == v1alpha1.ReasonOutsideWindow ||
+	if !p.Status.Phase.Facts().Holds || p.Status.Reason == v1alpha1.ReasonOutsideWindow ||
 		p.Status.Reason == v1alpha1.ReasonFrozen {
 		return finding{}, false
 	}
@@ -190,7 +191,7 @@ func held(p plan) (finding, bool) {
 			"Violations remain. What was fixed stays so, and the plan goes on by itself when the reason is gone.",
 			"see the reason above, or give the plan up with spec.remediation.mode: Disabled")}
 	switch {
-	case p.Status.HeldFrom == v1alpha1.PhaseVerifying:
+	case p.Status.WaveFailed():
 		f.urgency, f.due = urgent, f.since
 		f.summary = fmt.Sprintf("Plan %s of policy %s failed at %s and waits for a person", p.Name,
 			p.Spec.Plan.Policy.Name, p.wave())

@@ -54,13 +54,12 @@ func saidBetter(alerts []Alert, now time.Time) []Alert {
 // single targets lack, metrics that answer on and off. Time outside the maintenance
 // windows doesn't count, and neither does what a person or a freeze has stopped.
 func noProgress(p plan) (finding, bool) {
-	phase := p.Status.Phase
+	facts := p.Status.Phase.Facts()
 	// Each of these has an alert of its own, or is a person's to know of.
-	others := phase == v1alpha1.PhaseAwaitingApproval || phase == v1alpha1.PhaseRollingBack ||
+	others := facts.AsksPerson || facts.Reverts ||
 		p.Status.Reason == v1alpha1.ReasonPaused || p.Status.Reason == v1alpha1.ReasonPolicyOverridden ||
 		p.Status.Reason == v1alpha1.ReasonFrozen
-	if failed := phase == v1alpha1.PhaseHeld && p.Status.HeldFrom == v1alpha1.PhaseVerifying; failed || others ||
-		p.Remediation.IsFinal() {
+	if p.Status.WaveFailed() || others || facts.Final {
 		return finding{}, false
 	}
 	patience := noProgressFactor * p.deadline()
@@ -78,8 +77,8 @@ func noProgress(p plan) (finding, bool) {
 		description: p.text(
 			fmt.Sprintf("No target was begun or settled since %s, whatever phases the plan has gone through. "+
 				"Violations remain.", p.progressedAt().UTC().Format(time.RFC3339)),
-			"see what it waits for: the plan's message, its targets' reasons, and the other plans at work: kubectl "+
-				"get remediations")}, true
+			"see what it waits for: the plan's message, its targets' reasons, and the other plans in progress: "+
+				"kubectl get remediations")}, true
 }
 
 func (p plan) progressedAt() time.Time {

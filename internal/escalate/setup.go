@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// settle is how long after a change its tick comes, so that many changes make
+	// coalesceDelay is how long after a change its tick comes, so that many changes make
 	// one tick.
-	settle = 500 * time.Millisecond
+	coalesceDelay = 500 * time.Millisecond
 	// firstRetry is how soon a failed tick is tried again; it doubles up to the
 	// interval.
 	firstRetry = time.Second
@@ -92,7 +92,9 @@ func firstTick(_ context.Context, queue workqueue.TypedRateLimitingInterface[rec
 
 // soon asks for a tick after a change that alerts may depend on.
 func soon() handler.EventHandler {
-	after := func(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) { queue.AddAfter(tick(), settle) }
+	after := func(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		queue.AddAfter(tick(), coalesceDelay)
+	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, _ event.CreateEvent,
 			q workqueue.TypedRateLimitingInterface[reconcile.Request]) {

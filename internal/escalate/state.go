@@ -42,7 +42,7 @@ type AlertOptions struct {
 // any replica and after any restart. There is at most one for each policy's
 // plans, besides one for a plan that makes no progress, and one for each breaker.
 func Alerts(s State, now time.Time, o AlertOptions) []Alert {
-	return slices.DeleteFunc(saidBetter(candidates(s, o), now), func(a Alert) bool {
+	return slices.DeleteFunc(saidBetter(candidates(s, now, o), now), func(a Alert) bool {
 		return !a.fires(now) && !a.GoesOn
 	})
 }
@@ -50,7 +50,7 @@ func Alerts(s State, now time.Time, o AlertOptions) []Alert {
 // Due is when the next alert begins to fire if nothing changes; zero if none does.
 func Due(s State, now time.Time, o AlertOptions) time.Time {
 	var due time.Time
-	for _, a := range saidBetter(candidates(s, o), now) {
+	for _, a := range saidBetter(candidates(s, now, o), now) {
 		if a.StartsAt.After(now) && (due.IsZero() || a.StartsAt.Before(due)) {
 			due = a.StartsAt
 		}
@@ -69,7 +69,7 @@ type finding struct {
 }
 
 // candidates are all alerts of a state, those that aren't due yet among them.
-func candidates(s State, o AlertOptions) []Alert {
+func candidates(s State, now time.Time, o AlertOptions) []Alert {
 	world := newWorld(s)
 	var alerts []Alert
 	for _, policy := range world.policyNames() {
@@ -85,7 +85,7 @@ func candidates(s State, o AlertOptions) []Alert {
 	}
 	for i := range s.Breakers {
 		cb := &s.Breakers[i]
-		if f, ok := breakerFinding(cb); ok {
+		if f, ok := breakerFinding(cb, now); ok {
 			alerts = append(alerts, world.breakerAlert(f, cb, o))
 		}
 		if f, ok := demotedFinding(world, cb); ok {

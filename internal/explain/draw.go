@@ -23,6 +23,9 @@ func (e *Explanation) Draw(style display.Style) []string {
 	d.maybe("  "+v1alpha1.AnnotationLastRemediation+" names plan ", e.LastRemediation)
 	d.maybe("  opted out: ", e.OptOut)
 	d.maybe("  not opted out: ", style.Busy(e.IneffectiveOptOut))
+	if e.NamespaceUnknown && e.OptOut == "" {
+		d.add("  %s", style.Busy("whether its namespace opts out isn't known: it couldn't be read"))
+	}
 	d.maybe("  being deleted; waits for: ", e.Deleting)
 	e.drawPolicies(d)
 	e.drawPlans(d)
@@ -50,17 +53,18 @@ func (e *Explanation) drawPolicies(d *drawing) {
 	d.section("Policies")
 	switch {
 	case e.PoliciesUnknown:
-		d.add("  not known: they couldn't be read")
-	case len(e.Policies) == 0:
+		d.add("  unavailable: they couldn't be read")
+	case len(e.Policies) == 0 && len(e.PoliciesLeftOut) == 0:
 		d.add("  none concerns it")
 	}
 	for _, v := range e.Policies {
 		paint := map[string]func(string) string{Clean: d.style.Good, Violates: d.style.Bad, Waived: d.style.Busy,
-			Unjudged: d.style.Bad}[v.Verdict]
+			Unjudged: d.style.Bad, Unknown: d.style.Busy}[v.Verdict]
 		d.add("  %s  %s (%s, %s, remediation %s)", paint(fmt.Sprintf("%-8s", v.Verdict)), v.Policy, v.Severity,
 			v.Enforcement, v.Mode)
 		d.maybe("            overridden: ", d.style.Busy(v.Override))
 		d.maybe("            strategy: ", v.Strategy)
+		d.maybe("            the manager doesn't evaluate it: ", d.style.Bad(v.NotLookedUp))
 		for _, m := range v.Messages {
 			d.add("            %s", m)
 		}
@@ -69,13 +73,14 @@ func (e *Explanation) drawPolicies(d *drawing) {
 		}
 		d.maybe("            fix: ", v.Fix)
 	}
+	d.maybe("  left out, see below: ", d.style.Bad(strings.Join(e.PoliciesLeftOut, ", ")))
 }
 
 func (e *Explanation) drawPlans(d *drawing) {
 	d.section("Plans")
 	switch {
 	case e.PlansUnknown:
-		d.add("  not known: they couldn't be read")
+		d.add("  unavailable: they couldn't be read")
 	case len(e.Plans) == 0:
 		d.add("  none has held it, as far as the history goes")
 	}
@@ -84,6 +89,8 @@ func (e *Explanation) drawPlans(d *drawing) {
 		if !t.SameObject {
 			d.add("    that was an earlier object of this name")
 		}
+		d.maybe("    because: ", t.Title)
+		d.maybe("    why: ", t.Why)
 		if t.At != nil {
 			d.add("    written at %s%s", t.At.Format(time.RFC3339), undone(t))
 			d.maybe("    owner of the policy: ", t.Owner)

@@ -72,7 +72,7 @@ func (e *Explanation) drawEvents(d *drawing) {
 	if len(e.Events) == 0 {
 		return
 	}
-	d.section("Events, which whoever may write events here could have written too")
+	d.section("Events, which anyone who may write events here could have written too")
 	for _, event := range e.Events {
 		d.add("  %s  %s: %s", event.At.UTC().Format(time.RFC3339), event.Reason, event.Message)
 	}

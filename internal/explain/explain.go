@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,14 +23,27 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
+// InForce are the policies in force, as far as they are known.
+type InForce struct {
+	// Snapshot are those that can be asked; nil: none could be read, and what they say isn't known.
+	Snapshot *catalog.Snapshot
+	// LeftOut are the names of those that can't be, as they are written.
+	LeftOut []string
+	// NotLookedUp says of policies by their names which kinds the manager can't look up.
+	NotLookedUp map[string]string
+	// Unread says what is missing, and why.
+	Unread []string
+}
+
 // Explain tells all that is known of an object as it was read. namespace is its
-// Namespace; nil for a cluster-scoped object. tools finds who manages it. What may not be read is told in
-// Unread; it errs when the cluster can't be asked. A nil snapshot: the policies couldn't be read, and what they
-// say isn't known.
-func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapshot, object,
+// Namespace; nil for a cluster-scoped object, and where it may not be read. tools finds who
+// manages it. What may not be read is told in Unread; it errs when the cluster can't be asked.
+func Explain(ctx context.Context, reader client.Reader, inForce InForce, object,
 	namespace *unstructured.Unstructured, tools kube.Tools, now time.Time) (*Explanation, error) {
+	snapshot := inForce.Snapshot
 	e := &Explanation{Object: v1alpha1.ObjectReference{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(),
-		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())}}
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID())},
+		PoliciesLeftOut: inForce.LeftOut, NamespaceUnknown: object.GetNamespace() != "" && namespace == nil}
 	e.OptOut, e.Deleting = optOut(object, namespace, now), deleting(object)
 	if mark, marked := action.MarkOf(object.Object); marked {
 		e.LastRemediation = prose.Shorten(policy.OneLine(mark), maxFix)
@@ -39,18 +54,24 @@ func Explain(ctx context.Context, reader client.Reader, snapshot *catalog.Snapsh
 	if e.PoliciesUnknown = snapshot == nil; !e.PoliciesUnknown {
 		e.judge(ctx, snapshot, object, namespace, now)
 	}
+	for i := range e.Policies {
+		e.Policies[i].NotLookedUp = inForce.NotLookedUp[e.Policies[i].Policy]
+	}
 	if err := e.owners(ctx, reader, object, tools); err != nil {
 		return nil, err
 	}
-	for _, gather := range []func(context.Context, client.Reader) error{e.plans, e.breakers} {
-		if err := gather(ctx, reader); err != nil {
-			return nil, err
-		}
+	if err := e.plans(ctx, reader); err != nil {
+		return nil, err
 	}
+	if err := e.breakers(ctx, reader, now); err != nil {
+		return nil, err
+	}
+	e.because(snapshot)
 	if err := e.events(ctx, reader, now); err != nil {
 		return nil, err
 	}
 	e.next()
+	e.Unread = append(e.Unread, inForce.Unread...)
 	return e, nil
 }
 
@@ -104,6 +125,15 @@ func (v *Verdict) follow(ref *v1alpha1.StrategyReference, problem *strategy.Prob
 	}
 }
 
+// NotLookedUp is what the manager says of the kinds that a policy's rules can't look up; empty for nothing.
+func NotLookedUp(p *v1alpha1.ClusterRegoPolicy) string {
+	known := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReferencesKnown)
+	if known == nil || known.Status == metav1.ConditionTrue {
+		return ""
+	}
+	return policy.OneLine(known.Reason + ": " + known.Message)
+}
+
 // judge asks every policy that concerns the object, now.
 func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, object,
 	namespace *unstructured.Unstructured, now time.Time) {
@@ -125,18 +155,26 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 		for _, one := range r.Violations {
 			v.Messages = append(v.Messages, one.Text())
 		}
-		switch {
-		case r.Err != nil:
-			v.Verdict, v.Messages = Unjudged, append([]string{policy.OneLine(r.Err.Error())}, v.Messages...)
-		case len(r.Violations) > 0 && r.Waived != nil:
-			v.Verdict, v.Waiver, v.WaivedUntil = Waived, r.Waived.Ref()+": "+r.Waived.Reason, &r.Waived.ExpirationTime
-		case len(r.Violations) > 0:
-			v.Verdict = Violates
+		v.take(r)
+		if e.NamespaceUnknown && snapshot.DependsOnNamespace(r.Policy) {
+			v.Verdict, v.Messages = Unknown, []string{"it depends on the object's Namespace, which couldn't be read"}
 		}
-		if len(r.Violations) > 0 && len(r.Actions) > 0 {
+		if v.Verdict != Unknown && len(r.Violations) > 0 && len(r.Actions) > 0 {
 			v.Fix = action.Describe(r.Actions, maxFix)
 		}
 		e.Policies = append(e.Policies, v)
+	}
+}
+
+// take takes the verdict over from what the policy gave.
+func (v *Verdict) take(r catalog.Result) {
+	switch {
+	case r.Err != nil:
+		v.Verdict, v.Messages = Unjudged, append([]string{policy.OneLine(r.Err.Error())}, v.Messages...)
+	case len(r.Violations) > 0 && r.Waived != nil:
+		v.Verdict, v.Waiver, v.WaivedUntil = Waived, r.Waived.Ref()+": "+r.Waived.Reason, &r.Waived.ExpirationTime
+	case len(r.Violations) > 0:
+		v.Verdict = Violates
 	}
 }
 
@@ -171,17 +209,17 @@ func (e *Explanation) mayBeMissing(what string, err error) error {
 }
 
 // breakers finds those that keep writes to the object from beginning.
-func (e *Explanation) breakers(ctx context.Context, reader client.Reader) error {
+func (e *Explanation) breakers(ctx context.Context, reader client.Reader, now time.Time) error {
 	list := &v1alpha1.RemediationBreakerList{}
 	if err := reader.List(ctx, list); err != nil {
 		return e.mayBeMissing("circuit breakers", err)
 	}
 	for _, cb := range list.Items {
 		state, text := cb.Status.State, cb.Status.Message
-		if cb.Spec.ForcedOpen() {
+		if cb.Spec.ForcedOpen(now) {
 			state = v1alpha1.BreakerOpen
-			text = fmt.Sprintf("a person holds it open (%s)",
-				v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease))
+			text = fmt.Sprintf("a person holds it open%s (%s)", v1alpha1.UntilText(cb.Spec.ForcedOpenUntil),
+				cb.Spec.ForcedBy())
 		}
 		if state == "" || state == v1alpha1.BreakerClosed || !e.covered(cb.Spec.Scope) {
 			continue

@@ -30,6 +30,8 @@ type Explanation struct {
 	ManagedBy string `json:"managedBy,omitempty"`
 	// Policies are those that concern the object, by name.
 	Policies []Verdict `json:"policies"`
+	// PoliciesLeftOut are the names of policies that can't be asked as they are written: Unread says why.
+	PoliciesLeftOut []string `json:"policiesLeftOut,omitempty"`
 	// Plans are those that hold the object, the latest first.
 	Plans []Touch `json:"plans"`
 	// Breakers are those that aren't closed and cover the object.
@@ -43,6 +45,8 @@ type Explanation struct {
 	// PoliciesUnknown and PlansUnknown: they couldn't be read, so that an empty list says nothing.
 	PoliciesUnknown bool `json:"policiesUnknown,omitempty"`
 	PlansUnknown    bool `json:"plansUnknown,omitempty"`
+	// NamespaceUnknown: the object's Namespace couldn't be read, so that an empty OptOut says nothing.
+	NamespaceUnknown bool `json:"namespaceUnknown,omitempty"`
 }
 
 // The words of a Verdict.
@@ -55,6 +59,8 @@ const (
 	Waived = "Waived"
 	// Unjudged: the policy can't judge the object, which is never a pass.
 	Unjudged = "Unjudged"
+	// Unknown: what the policy depends on couldn't be read.
+	Unknown = "Unknown"
 )
 
 // Verdict is what one policy says of the object now.
@@ -70,9 +76,12 @@ type Verdict struct {
 	// itself how violations are remediated.
 	Strategy string `json:"strategy,omitempty"`
 	// Unresolved says why that strategy can't be followed; empty when it can.
-	Unresolved string   `json:"unresolved,omitempty"`
-	Verdict    string   `json:"verdict"`
-	Messages   []string `json:"messages,omitempty"`
+	Unresolved string `json:"unresolved,omitempty"`
+	// NotLookedUp says which kinds the manager's leader doesn't know whose objects the rules look up, so that they
+	// count as not evaluated there, whatever the verdict here; empty when there are none.
+	NotLookedUp string   `json:"notLookedUp,omitempty"`
+	Verdict     string   `json:"verdict"`
+	Messages    []string `json:"messages,omitempty"`
 	// Waiver is the waiver that covers the object, with its reason.
 	Waiver string `json:"waiver,omitempty"`
 	// WaivedUntil is when the violations count again.
@@ -99,6 +108,9 @@ type Touch struct {
 	Changes  []Change   `json:"changes,omitempty"`
 	// Evidence is what was seen of the object when its verification failed, before the write was undone.
 	Evidence []string `json:"evidence,omitempty"`
+	// Title is what the policy asks for, and Why what it is good for, as it stands now; empty where that isn't known.
+	Title string `json:"title,omitempty"`
+	Why   string `json:"why,omitempty"`
 	// Owner is who answers for the policy, and Runbook what explains it.
 	Owner   string `json:"owner,omitempty"`
 	Runbook string `json:"runbook,omitempty"`

@@ -38,6 +38,14 @@ func TestNext(t *testing.T) {
 		plans[0].blocks = true
 		return plans
 	}
+	written := func(plans []Touch) []Touch {
+		plans[0].At = &until
+		return plans
+	}
+	setBack := func(plans []Touch) []Touch {
+		plans[0].UndoneAt = &until
+		return plans
+	}
 	root := []v1alpha1.ObjectReference{{Kind: "ReplicaSet", Name: "web-7d4b", Namespace: "shop"},
 		{Kind: "Deployment", Name: "web", Namespace: "shop"}}
 	open := []Breaker{{Name: "global", State: v1alpha1.BreakerOpen}}
@@ -55,6 +63,15 @@ func TestNext(t *testing.T) {
 			Explanation{Policies: verdict(func(v *Verdict) { v.Verdict = Clean }),
 				Plans: in(v1alpha1.PhaseSoaking, v1alpha1.TargetVerified, 0)},
 			"plan tags-1 has fixed it, and watches it: the plan's message"},
+		"It is clean, and its plan is being rolled back": {
+			Explanation{Policies: verdict(func(v *Verdict) { v.Verdict = Clean }),
+				Plans: written(in(v1alpha1.PhaseRollingBack, v1alpha1.TargetDone, 0))},
+			"plan tags-1, which has fixed it, is being rolled back, and may revert it to what it was: the plan's " +
+				"message"},
+		"It is clean, and has been set back": {
+			Explanation{Policies: verdict(func(v *Verdict) { v.Verdict = Clean }),
+				Plans: setBack(written(in(v1alpha1.PhaseRollingBack, v1alpha1.TargetReverted, 0)))},
+			"nothing: it violates no policy"},
 		"It couldn't be judged": {Explanation{Policies: verdict(func(v *Verdict) {
 			v.Verdict = Unjudged
 		})}, "tags: nothing until the policy can judge it: fix its Rego"},
@@ -133,16 +150,16 @@ func TestNext(t *testing.T) {
 				"record's message)"},
 		"It was set back before it had soaked": {
 			Explanation{Policies: verdict(), Plans: fought(in(v1alpha1.PhaseSucceeded, v1alpha1.TargetFailed, 1))},
-			"tags: it was fixed, and set back in a fight: the record's message; tried again by itself, less and less " +
+			"tags: it was fixed, and reverted in a fight: the record's message; tried again by itself, less and less " +
 				"often; at once: evenkeel rollout retry tags-1"},
 		"It was set back, and so was each candidate": {
 			Explanation{Policies: verdict(),
 				Plans: blocking(fought(in(v1alpha1.PhaseAborted, v1alpha1.TargetFailed, 0)))},
-			"tags: it was fixed, and set back in a fight: the record's message; nothing until the policy changes or, " +
+			"tags: it was fixed, and reverted in a fight: the record's message; nothing until the policy changes or, " +
 				"once the fight has ended, somebody says: evenkeel rollout retry tags-1"},
 		"It was set back again and again": {
 			Explanation{Policies: verdict(), Plans: fought(in(v1alpha1.PhaseSucceeded, v1alpha1.TargetSkipped, 1))},
-			"tags: left alone: somebody keeps setting it back; once that has ended: evenkeel rollout retry tags-1 " +
+			"tags: left alone: somebody keeps reverting it; once that has ended: evenkeel rollout retry tags-1 " +
 				"(Fighting: the record's message)"},
 		"It couldn't be fixed, nor could any other": {
 			Explanation{Policies: verdict(), Plans: blocking(in(v1alpha1.PhaseAborted, v1alpha1.TargetFailed, 0))},
@@ -155,7 +172,7 @@ func TestNext(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.e.next()
-			if diff := cmp.Diff([]string{tc.want}, tc.e.Next); diff != "" {
+			if diff := cmp.Diff(append([]string{tc.want}, tc.e.choices()...), tc.e.Next); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -16,7 +17,9 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/preview"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // plans finds the plans that hold the object, in the slices that still stand.
@@ -77,6 +80,19 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 			t.Evidence = append(t.Evidence, policy.OneLine(line))
 		}
 		e.Plans = append(e.Plans, t)
+	}
+}
+
+// because says of each plan why its policy changes objects, in the policy's own words.
+func (e *Explanation) because(snapshot *catalog.Snapshot) {
+	if snapshot == nil {
+		return
+	}
+	for i := range e.Plans {
+		if p := snapshot.Definition(e.Plans[i].Policy); p != nil {
+			e.Plans[i].Title = strings.TrimRight(policy.OneLine(p.Spec.Title), ". ")
+			e.Plans[i].Why = prose.ShortenCharacters(policy.OneLine(p.Spec.Description), maxFix)
+		}
 	}
 }
 

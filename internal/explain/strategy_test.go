@@ -53,3 +53,23 @@ func TestExplainNamesTheStrategyOfAPolicy(t *testing.T) {
 		t.Errorf("with the strategy: %+v", v)
 	}
 }
+
+// TestExplainSaysWhatTheManagerCantLookUp: the command line reads the cluster for itself, and may know more.
+func TestExplainSaysWhatTheManagerCantLookUp(t *testing.T) {
+	p := &v1alpha1.ClusterRegoPolicy{}
+	for status, want := range map[metav1.ConditionStatus]string{
+		"": "", metav1.ConditionTrue: "", metav1.ConditionFalse: "TooLarge: can't look up ConfigMap"} {
+		if p.Status.Conditions = nil; status != "" {
+			p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReferencesKnown, Status: status,
+				Reason: v1alpha1.ReasonTooLarge, Message: "can't look up ConfigMap"}}
+		}
+		if got := NotLookedUp(p); got != want {
+			t.Errorf("%q: told is %q, want %q", status, got, want)
+		}
+	}
+	e, d := &Explanation{Policies: []Verdict{{Policy: "p", Verdict: Clean, NotLookedUp: "TooLarge: x"}}}, &drawing{}
+	e.drawPolicies(d)
+	if drawn := strings.Join(d.lines, "\n"); !strings.Contains(drawn, "the manager doesn't evaluate it: TooLarge: x") {
+		t.Errorf("it isn't drawn:\n%s", drawn)
+	}
+}

@@ -89,7 +89,7 @@ func (w *Credentials) answered(status int) {
 		w.refusal.Inc()
 		if was.IsZero() {
 			w.log.Error(nil, "The API server refuses this manager's credentials (401): its token has expired or was "+
-				"revoked, or its ServiceAccount was made anew", "ends after", w.grace)
+				"revoked, or its ServiceAccount was recreated", "ends after", w.grace)
 		}
 	case !was.IsZero():
 		w.log.Info("The API server takes this manager's credentials again", "refused since", was)
@@ -122,7 +122,7 @@ func (w *Credentials) Start(ctx context.Context) error {
 		case <-ticker.C():
 			if refused := w.refusedFor(); refused >= w.grace {
 				return fmt.Errorf("the API server has refused this manager's credentials (401) for %s: it ends, so "+
-					"that a new one reads them anew; "+
+					"that a new one reads them again; "+
 					"if that one is refused too, delete the Pod, or renew the kubeconfig", refused.Round(time.Second))
 			}
 		}

@@ -106,6 +106,14 @@ func DeniedByAdmission(err error) bool {
 	return strings.Contains(text, "admission webhook ") || strings.Contains(text, "ValidatingAdmissionPolicy ")
 }
 
+// PutOffByAdmission recognizes a request that a webhook refused with 503, since it couldn't judge it for now: nothing
+// was written, and nothing is said of what was asked. A server that can't be reached answers with 503 too, but names no
+// webhook that has denied it.
+func PutOffByAdmission(err error) bool {
+	return apierrors.IsServiceUnavailable(err) && strings.Contains(err.Error(), "admission webhook ") &&
+		strings.Contains(err.Error(), " denied the request")
+}
+
 // KeptByBudget recognizes an eviction that a PodDisruptionBudget doesn't allow
 // now, and says which; the Pod stays. A throttled request is also a 429, but
 // names no budget.

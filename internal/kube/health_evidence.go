@@ -73,7 +73,7 @@ func unproven(obj *unstructured.Unstructured) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("no rule tells the health of a %s, and the object has neither an observedGeneration nor a "+
+	return fmt.Sprintf("no rule defines the health of a %s, and the object has neither an observedGeneration nor a "+
 		"condition Ready, Reconciling or Stalled",
 		strings.TrimSuffix(gvk.Kind+"."+gvk.Group, "."))
 }

@@ -298,6 +298,28 @@ func deniedAs(code int32, reason metav1.StatusReason) error {
 		Message: `admission webhook "other.example.com" denied the request: no such team`}}
 }
 
+// A webhook that asks to be tried again has refused the request all the same: nothing was written.
+func TestPutOffByAdmission(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"a webhook that can't judge for now": {deniedAs(503, metav1.StatusReasonServiceUnavailable), true},
+		"a denial":                           {deniedAs(403, metav1.StatusReasonForbidden), false},
+		"a server that is down":              {apierrors.NewServiceUnavailable("error trying to reach service"), false},
+		"a webhook that can't be reached": {apierrors.NewInternalError(
+			errors.New(`failed calling webhook "other.example.com": connection refused`)), false},
+		"no answer": {errors.New(`admission webhook "x" denied the request`), false},
+		"no error":  {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := kube.PutOffByAdmission(tc.err); got != tc.want {
+				t.Errorf("PutOffByAdmission(%v): want %t, got %t", tc.err, tc.want, got)
+			}
+		})
+	}
+}
+
 func deployment(generation, observed int64, status map[string]any) map[string]any {
 	status["observedGeneration"] = observed
 	if status["conditions"] == nil {

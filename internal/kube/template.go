@@ -47,7 +47,7 @@ func KeepsOldPods(obj *unstructured.Unstructured) string {
 	case "ReplicaSet.apps", "ReplicationController":
 		return fmt.Sprintf("a %s replaces no Pod when its template changes", gvk.Kind)
 	case "CronJob.batch":
-		return "no Job runs the new template before its schedule, and its status doesn't tell how that Job went"
+		return "no Job runs the new template before its schedule, and its status doesn't show how that Job went"
 	}
 	return ""
 }

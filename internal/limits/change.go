@@ -208,7 +208,7 @@ func at(list []any, i int) any {
 }
 
 func join(path, token string) string {
-	return path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+	return path + "/" + strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
 }
 
 func isEqual(a, b any) bool { return reflect.DeepEqual(a, b) }

@@ -53,25 +53,48 @@ func (r *Reach) Validate() error {
 
 // Object says why no fix may write an object at all; empty when one may.
 func (r *Reach) Object(gk schema.GroupKind, namespace string) string {
+	return r.Target(gk, namespace, "", false)
+}
+
+// Target says why nothing may be done about an object that violates a policy; empty when something may. A fix that
+// only creates others writes nothing of the object itself, whose kind may be protected then; for a Namespace it
+// creates in it. The name may be empty where no object is meant.
+func (r *Reach) Target(gk schema.GroupKind, namespace, name string, onlyCreates bool) string {
+	if onlyCreates && gk.Group == "" && gk.Kind == "Namespace" {
+		namespace = name
+	}
 	if namespace != "" && slices.Contains(r.Exempt, namespace) && !slices.Contains(r.Namespaces, namespace) {
 		return fmt.Sprintf("nothing is written in namespace %s, which keeps the cluster or the manager alive, unless "+
 			"the manager's flag %s names it", namespace, FlagNamespaces)
+	}
+	if onlyCreates && gk.Group != ownGroup {
+		return ""
 	}
 	return r.Kind(gk)
 }
 
 // Kind says why no fix may write objects of a kind; empty when one may.
 func (r *Reach) Kind(gk schema.GroupKind) string {
-	why, protected := protection(gk)
+	why, unless := r.Bars(gk)
+	if unless != "" {
+		why += ", " + unless
+	}
+	return why
+}
+
+// Bars is Kind in two parts: why, and what would let fixes write the kind, empty where nothing would.
+func (r *Reach) Bars(gk schema.GroupKind) (why, unless string) {
+	because, protected := protection(gk)
 	switch {
 	case !protected:
-		return ""
+		return "", ""
 	case gk.Group == ownGroup:
-		return "no fix writes Evenkeel's own kinds"
+		return "no fix writes Evenkeel's own kinds", ""
 	case slices.Contains(r.Kinds, gk):
-		return ""
+		return "", ""
 	}
-	return fmt.Sprintf("no fix writes a %s (%s), unless the manager runs with %s=%s", gk.Kind, why, FlagKinds, gk)
+	return fmt.Sprintf("no fix writes a %s (%s)", gk.Kind, because),
+		fmt.Sprintf("unless the manager runs with %s=%s", FlagKinds, gk)
 }
 
 // Update says why a fix may not change an object so; empty when it may. The status

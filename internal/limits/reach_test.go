@@ -326,6 +326,28 @@ func TestProtectedNamespacesAndKinds(t *testing.T) {
 	if why := reach.Object(deployments, "shop"); why != "" {
 		t.Errorf("another namespace: got %q", why)
 	}
+	if why := reach.Target(deployments, "kube-system", "web", true); !strings.Contains(why, FlagNamespaces) {
+		t.Errorf("creating beside an object of an exempt namespace: got %q", why)
+	}
+	namespaces := schema.GroupKind{Kind: "Namespace"}
+	if why := reach.Target(namespaces, "", "kube-system", true); !strings.Contains(why, FlagNamespaces) {
+		t.Errorf("creating in an exempt Namespace: got %q", why)
+	}
+	if why := reach.Target(namespaces, "", "shop", true); why != "" {
+		t.Errorf("creating in another Namespace: got %q", why)
+	}
+	open := &Reach{Kinds: []schema.GroupKind{namespaces}, Exempt: reach.Exempt}
+	if why := open.Target(namespaces, "", "kube-system", false); why != "" {
+		t.Errorf("changing a Namespace, with the flag: got %q", why)
+	}
+	others := schema.GroupKind{Group: "example.com", Kind: "Namespace"}
+	if why := reach.Target(others, "", "kube-system", true); why != "" {
+		t.Errorf("another kind of that name: got %q", why)
+	}
+	waivers := schema.GroupKind{Group: ownGroup, Kind: "Waiver"}
+	if why := reach.Target(waivers, "", "legacy", true); !strings.Contains(why, "own kinds") {
+		t.Errorf("creating because of one of our own kinds: got %q", why)
+	}
 	if why := (&Reach{Exempt: reach.Exempt, Namespaces: []string{"kube-system"}}).Object(
 		deployments, "kube-system"); why != "" {
 		t.Errorf("with the flag: got %q", why)
@@ -344,6 +366,9 @@ func TestProtectedNamespacesAndKinds(t *testing.T) {
 	} {
 		if why := reach.Object(gk, ""); !strings.Contains(why, FlagKinds) {
 			t.Errorf("%s: got %q", gk, why)
+		}
+		if why := reach.Target(gk, "", "x", true); why != "" {
+			t.Errorf("%s, of which nothing is written: got %q", gk, why)
 		}
 		allowed := &Reach{Kinds: []schema.GroupKind{gk}}
 		if why := allowed.Object(gk, ""); why != "" || allowed.Validate() != nil {

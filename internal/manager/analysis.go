@@ -26,9 +26,9 @@ func (o *analysisOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.url, "prometheus-url", "", "the Prometheus that strategies' metrics are asked of, for example "+
 		"http://prometheus.monitoring:9090; without it a plan whose strategy names metrics is held")
 	f.StringVar(&o.bearerTokenFile, "prometheus-bearer-token-file", "",
-		"a file with the token to ask Prometheus with; read anew for each question")
+		"a file with the token to ask Prometheus with; re-read on every request")
 	f.StringVar(&o.caFile, "prometheus-ca-file", "", "a PEM file of the authorities that sign Prometheus' "+
-		"certificate; read anew for each question (default: the system's)")
+		"certificate; re-read on every request (default: the system's)")
 }
 
 // Validate says what is wrong with the flags, all at once.

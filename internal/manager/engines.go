@@ -3,6 +3,7 @@
 package manager
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -10,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"evenkeel.dev/evenkeel/internal/inventory"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/engines"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -44,18 +46,28 @@ func (o *engineOptions) Validate() error {
 	return nil
 }
 
-// policies makes the catalog of the policies in force, with what compares the engines.
-func (o *Options) policies(mgr ctrl.Manager) (*catalog.Catalog, error) {
+// policies makes the catalog of the policies in force, with what compares the engines, and with the objects that
+// policies refer to.
+func (o *Options) policies(mgr ctrl.Manager) (*catalog.Catalog, *inventory.Store, error) {
 	compared, err := engines.New(engines.Options{Share: o.engines.compare, Registerer: ctrlmetrics.Registry,
 		Log: ctrl.Log.WithName("engines")})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	compared.RecordTo(mgr.GetEventRecorder("evenkeel-engines"))
 	if err := mgr.Add(compared); err != nil {
-		return nil, fmt.Errorf("register the comparison of engines: %w", err)
+		return nil, nil, fmt.Errorf("register the comparison of engines: %w", err)
+	}
+	referred, err := o.inventory(mgr)
+	if err != nil {
+		return nil, nil, err
 	}
 	policies := catalog.New(catalog.Options{TimeLimit: o.policyTimeLimit, Engine: rego.Engine(o.engines.engine),
-		Engines: compared})
-	return policies, catalog.NewController(policies).Register(mgr)
+		Engines: compared, Inventory: referred})
+	runner := &inventory.Runner{Store: referred, Policies: policies}
+	if err := errors.Join(mgr.Add(runner), mgr.AddReadyzCheck("references", runner.Check),
+		inventory.RegisterMetrics(ctrlmetrics.Registry, referred, policies)); err != nil {
+		return nil, nil, fmt.Errorf("register what follows the objects that policies refer to: %w", err)
+	}
+	return policies, referred, catalog.NewController(policies).Register(mgr)
 }

@@ -34,9 +34,9 @@ func (o *escalationOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.alertmanagers, "alertmanager-url", nil, "an Alertmanager to send alerts to, for example "+
 		"http://alertmanager.monitoring:9093; give it once for every peer (default: none)")
 	f.StringVar(&o.bearerTokenFile, "alertmanager-bearer-token-file", "",
-		"a file with the token to reach the Alertmanagers with; read anew for each request")
+		"a file with the token to reach the Alertmanagers with; re-read on every request")
 	f.StringVar(&o.caFile, "alertmanager-ca-file", "",
-		"a PEM file of the authorities that sign the Alertmanagers' certificates; read anew for each request "+
+		"a PEM file of the authorities that sign the Alertmanagers' certificates; re-read on every request "+
 			"(default: the system's)")
 	f.StringVar(&o.cluster, "cluster-name", "",
 		"this cluster's name, the label cluster of every alert; needed with --alertmanager-url")

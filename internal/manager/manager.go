@@ -16,6 +16,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate"
 	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 	"evenkeel.dev/evenkeel/internal/scan"
@@ -35,34 +37,31 @@ func Run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	policies, err := o.policies(mgr)
+	policies, referred, err := o.policies(mgr)
 	if err != nil {
 		return fmt.Errorf("set up the policy catalog: %w", err)
 	}
-	if err := webhook.Setup(ctx, mgr, webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
-		Certificates: certificates.Issuer(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL,
-		ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
-		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout, Docs: alerts.Docs, Memory: o.memory(),
-		ExemptNamespaces: o.exemptNamespaces, Reach: o.reach(), Floors: o.careful.Value(),
-		Registerer: ctrlmetrics.Registry, Clock: wallclock.New()}); err != nil {
+	if err := o.admit(ctx, mgr, policies, alerts.Docs); err != nil {
 		return fmt.Errorf("set up admission: %w", err)
 	}
-	index, err := scan.Setup(mgr, policies,
-		scan.Options{ResyncPeriod: o.resync, Clock: wallclock.New(), Registerer: ctrlmetrics.Registry})
-	if err != nil {
+	scanning := scan.NewControllers(scan.Options{Catalog: policies, ResyncPeriod: o.resync, References: referred,
+		Clock: wallclock.New(), Registerer: ctrlmetrics.Registry})
+	if err := scanning.Register(mgr); err != nil {
 		return fmt.Errorf("set up the scan: %w", err)
 	}
 	analyzer, err := o.analysis.analyzer(ctrlmetrics.Registry)
 	if err != nil {
 		return err
 	}
-	if err := remediate.Setup(mgr, remediate.Options{Policies: policies, Findings: index, Changes: index.Changes(),
+	index := scanning.Index()
+	if err := remediate.NewControllers(remediate.Options{Policies: policies, Findings: index,
+		Scan: index, Changes: index.Changes(),
 		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, PollInterval: o.rolloutPoll,
 		Freezes:  freeze.File(o.freezeFile),
 		Analyzer: analyzer,
 		SLO:      o.slo.strategy(), Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
 		Annotate:  o.annotateObjects,
-		Namespace: o.namespace}); err != nil {
+		Namespace: o.namespace}).Register(mgr); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}
 	if err := o.sources.register(mgr, o.namespace, ctrlmetrics.Registry); err != nil {
@@ -76,6 +75,20 @@ func Run(ctx context.Context, o *Options) error {
 	}
 	ctrl.Log.Info("starting", "version", version.String(), "namespace", o.namespace)
 	return mgr.Start(ctx)
+}
+
+// admit adds admission to the manager. docs is where its messages lead.
+func (o *Options) admit(ctx context.Context, mgr ctrl.Manager, policies *catalog.Catalog, docs policy.Docs) error {
+	admission, err := webhook.New(webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
+		Certificates: certificates.Issuer(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL,
+		ServiceName: o.webhookService, OwnerRole: o.webhookOwner,
+		Host: o.webhookHost, Port: o.webhookPort, Timeout: o.webhookTimeout, Docs: docs, Memory: o.memory(),
+		ExemptNamespaces: o.exemptNamespaces, Reach: o.reach(), Floors: o.careful.Value(),
+		Registerer: ctrlmetrics.Registry, Clock: wallclock.New()})
+	if err != nil {
+		return err
+	}
+	return admission.Register(ctx, mgr)
 }
 
 func newManager(o *Options) (ctrl.Manager, error) {

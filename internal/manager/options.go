@@ -59,6 +59,7 @@ type Options struct {
 	careful          limitflags.Floors
 	freezeFile       string
 	annotateObjects  bool
+	references       referenceOptions
 }
 
 // AddFlags adds the flags with their defaults.
@@ -100,10 +101,11 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 		"config/certmanager)")
 	f.StringSliceVar(&o.exemptNamespaces, "exempt-namespaces", []string{"kube-system", "kube-node-lease"},
 		"namespaces that admission never judges, besides --namespace")
-	f.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every kind is listed anew")
+	f.DurationVar(&o.resync, "resync", 10*time.Minute, "full resync period of every kind")
 	f.DurationVar(&o.policyTimeLimit, "policy-time-limit", time.Second,
 		"the longest that one policy may take for one object")
 	o.engines.AddFlags(f)
+	o.references.AddFlags(f)
 	f.Float32Var(&o.apiQPS, "kube-api-qps", 100, "requests a second to the API server")
 	f.IntVar(&o.apiBurst, "kube-api-burst", 200, "requests at once to the API server")
 	f.IntVar(&o.rollouts, "concurrent-rollouts", 4, "plans that are worked on at a time")
@@ -125,7 +127,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 // addWriteFlags adds the flags about the writes of fixes, but for those that limit them.
 func (o *Options) addWriteFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.freezeFile, "remediation-freeze-file", "", "a YAML file of times at which no plan begins a write, "+
-		"such as holidays; it is read anew each time, and counts as a freeze while it can't be read (default: none)")
+		"such as holidays; it is re-read every time, and counts as a freeze while it can't be read (default: none)")
 	f.BoolVar(&o.annotateObjects, "remediation-annotate-objects", true, "let each fix that is written name its plan "+
 		"in the annotation evenkeel.dev/last-remediation of the object")
 }
@@ -155,10 +157,10 @@ func (o *Options) Validate() error {
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
-	return errors.Join(append(errs, o.engines.Validate(), o.validateLease(), o.validateLimits(), o.validateMemory(),
-		o.escalation.Validate(), o.analysis.Validate(), o.slo.Validate(o.analysis.url), o.sources.Validate(),
-		o.tools.Validate(),
-		o.fixes.Validate(), o.careful.Validate())...)
+	return errors.Join(append(errs, o.engines.Validate(), o.references.Validate(), o.validateLease(),
+		o.validateLimits(), o.validateMemory(), o.escalation.Validate(), o.analysis.Validate(),
+		o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(), o.fixes.Validate(),
+		o.careful.Validate())...)
 }
 
 func (o *Options) validateMemory() error {

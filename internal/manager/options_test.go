@@ -71,3 +71,24 @@ func TestRolloutsLookAtMostTenTimesASecond(t *testing.T) {
 		})
 	}
 }
+
+func TestTheMemoryOfReferencesIsAQuantity(t *testing.T) {
+	for quantity, right := range map[string]bool{
+		"": true, "1Mi": true, "256Mi": true, "2G": true, "1023Ki": false, "-1Gi": false, "256MB": false, "much": false,
+	} {
+		t.Run(quantity, func(t *testing.T) {
+			var o Options
+			flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+			o.AddFlags(flags)
+			if quantity != "" { // otherwise the default
+				if err := flags.Set("reference-max-memory", quantity); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := o.Validate()
+			if named := err != nil && strings.Contains(err.Error(), "--reference-max-memory"); named == right {
+				t.Errorf("error %v, right %v", err, right)
+			}
+		})
+	}
+}

@@ -28,12 +28,12 @@ type sourceOptions struct {
 // AddFlags adds the flags with their defaults.
 func (o *sourceOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.namespaces, "source-namespaces", nil,
-		`namespaces besides --namespace whose PolicySources are accepted; "*" accepts all. Whoever may make one there rules the whole cluster`)
+		`namespaces besides --namespace whose PolicySources are accepted; "*" accepts all. Anyone who may create one there controls the whole cluster`)
 	f.IntVar(&o.concurrent, "concurrent-sources", 2, "Git repositories that are read at a time")
 	f.StringVar(&o.dir, "source-dir", filepath.Join(os.TempDir(), "evenkeel-sources"),
 		"a directory of this replica's own for what is read of Git repositories; it may be emptied at any time")
 	f.BoolVar(&o.allowFiles, "source-allow-files", false, "take repositories of this machine too (file:///PATH); for "+
-		"a manager on your own machine: whoever may make a PolicySource could read what the manager can")
+		"a manager on your own machine: anyone who may make a PolicySource could read what the manager can")
 	f.StringVar(&o.receiverAddress, "receiver-bind-address", off,
 		`where messages of a push are taken (/hook/NAMESPACE/NAME), for example ":9292"; "0" takes none`)
 	f.StringVar(&o.receiverCertDir, "receiver-cert-dir", "",

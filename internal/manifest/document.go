@@ -58,6 +58,9 @@ func (d *Document) LineOf(pointer string) int {
 	return d.Line
 }
 
+// LinesOf tells the line of what a JSON Pointer into a text leads to, as far as it leads; 0 where that has none.
+func LinesOf(text []byte) func(pointer string) int { return (&source{text: text, line: 1}).lineOf }
+
 // source is the text of one document of a file.
 type source struct {
 	text []byte

@@ -276,3 +276,36 @@ func TestReadLeavesOutWhatMayNeverEnd(t *testing.T) {
 		t.Errorf("what is skipped (-want +got):\n%s", diff)
 	}
 }
+
+// TestALinkToNothingIsNamed: "no such file" sends people to look for a file that is there, as a link.
+func TestALinkToNothingIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for link, to := range map[string]string{"web.yaml": "../gone/web.yaml", "overlay": "../gone", "notes.txt": "gone"} {
+		if err := os.Symlink(to, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const instead = ", which isn't there: correct the link, or remove it"
+	for name, tc := range map[string]struct {
+		path, err string
+		skipped   []string
+	}{
+		"a manifest of a directory": {dir, at("web.yaml") + ": it is a link to ../gone/web.yaml" + instead,
+			[]string{at("overlay") + ": it is a link to ../gone" + instead}},
+		"one that is named": {at("overlay"), at("overlay") + ": it is a link to ../gone" + instead, nil},
+		"what isn't a link": {at("none.yaml"), at("none.yaml") + ": it can't be read: no such file or directory", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var skipped []string
+			_, err := manifest.Read(t.Context(), []string{tc.path}, nil,
+				manifest.Options{Skipped: func(p manifest.Problem) { skipped = append(skipped, p.String()) }})
+			if err == nil || err.Error() != tc.err {
+				t.Errorf("error %v, want %s", err, tc.err)
+			}
+			if diff := cmp.Diff(tc.skipped, skipped); diff != "" {
+				t.Errorf("what is skipped (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

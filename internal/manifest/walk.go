@@ -36,7 +36,20 @@ func (w *walker) wrong(path string, err error) {
 	if errors.As(err, &place) {
 		err = place.Err
 	}
+	if what := dangling(path); what != "" && errors.Is(err, fs.ErrNotExist) {
+		w.problems = append(w.problems, Problem{File: path, Message: what})
+		return
+	}
 	w.problems = append(w.problems, Problem{File: path, Message: fmt.Sprintf("it can't be read: %v", err)})
+}
+
+// dangling says where a link leads that leads to nothing; empty for what is no link.
+func dangling(path string) string {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("it is a link to %s, which isn't there: correct the link, or remove it", to)
 }
 
 // add gathers what is at one path: a file, or all of a directory.
@@ -104,6 +117,9 @@ func (w *walker) addOther(path string, entry fs.DirEntry) {
 		switch {
 		case err != nil && isManifest(entry.Name()):
 			w.wrong(path, err)
+			return
+		case errors.Is(err, fs.ErrNotExist) && filepath.Ext(entry.Name()) == "": // it may have been a directory
+			w.skipped(Problem{File: path, Message: dangling(path)})
 			return
 		case err != nil:
 			return

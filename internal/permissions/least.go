@@ -23,10 +23,10 @@ import (
 // The labels by which config/rbac aggregates what the controller may do.
 const (
 	// readerLabel adds rules to what the manager may read.
-	// On: ClusterRole. By: whoever grants the manager permissions.
+	// On: ClusterRole. By: the administrator who grants the manager permissions.
 	readerLabel = "rbac.evenkeel.dev/aggregate-to-reader"
 	// writerLabel adds rules to what the manager may write in fixes.
-	// On: ClusterRole. By: whoever grants the manager permissions.
+	// On: ClusterRole. By: the administrator who grants the manager permissions.
 	writerLabel = "rbac.evenkeel.dev/aggregate-to-writer"
 )
 
@@ -55,7 +55,7 @@ type Least struct {
 }
 
 // LeastFor computes the permissions that policies need: to read and watch the kinds that
-// they match, and, when they are to fix anything, to carry out the actions that they
+// they match and refer to, and, when they are to fix anything, to carry out the actions that they
 // allow. A policy whose text can't be read is an error.
 func LeastFor(policies []*v1alpha1.ClusterRegoPolicy, resources Resources) (*Least, error) {
 	l := &Least{read: grants{}, write: grants{}}
@@ -74,6 +74,13 @@ func (l *Least) add(p *v1alpha1.ClusterRegoPolicy, resources Resources) error {
 	kinds := match.StandingKinds(p)
 	for _, kind := range kinds {
 		at, err := l.placeOf(kind, resources)
+		if err != nil {
+			return err
+		}
+		l.read.add(at, "get", "list", "watch")
+	}
+	for _, r := range p.Spec.Match.References {
+		at, err := l.placeOf(policy.GroupKind{Group: r.APIGroup, Kind: r.Kind}, resources)
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func (r Refusal) asking() string {
 	case r.Resource == "remediationapprovals" && r.Verb == "create":
 		return RoleApprover
 	case r.Resource == "remediationbreakers", r.Resource == "policyoverrides",
-		r.Resource == "remediations" && r.Verb != "create":
+		r.Resource == "policysources" && r.Verb == "patch", r.Resource == "remediations" && r.Verb != "create":
 		return RoleOperator
 	}
 	return ""

@@ -47,7 +47,7 @@ func (p *places) find(pointer string) place {
 	}
 	w := walk{value: p.object, exists: true}
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		w.step(strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+		w.step(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
 	}
 	if w.leadsNowhere(p.object) {
 		return place{path: pointer, subject: digest(whole)}

@@ -76,6 +76,11 @@ type Request struct {
 	// Before says that an object is judged as it was before an update, to tell what the
 	// update adds: match conditions were asked of the update itself.
 	Before bool
+	// Beside are objects that rules find in place of those of the same names where they look
+	// others up (match.references): what isn't written yet.
+	Beside []map[string]any
+	// Without are objects that rules don't find where they look others up.
+	Without []map[string]any
 	// Now is the evaluation time, which time.now_ns returns.
 	Now time.Time
 }

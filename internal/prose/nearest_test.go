@@ -2,7 +2,11 @@
 
 package prose
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 func TestNearest(t *testing.T) {
 	cases := map[string]struct {
@@ -17,6 +21,14 @@ func TestNearest(t *testing.T) {
 		"a short name":            {"half of it may not be wrong", "no", []string{"id"}, ""},
 		"the plural of a keyword": {"as people write it", "kind", []string{"kinds", "apiGroups"}, "kinds"},
 		"the name itself":         {"it isn't what is wrong", "deny", []string{"deny"}, ""},
+		"too many letters wrong":  {"that is too many", "abcdefgh", []string{"abcdefghijkl"}, ""},
+		"letters of two bytes":    {"letters count", "größe", []string{"grösse"}, "grösse"},
+		"as long as may be": {"it counts", strings.Repeat("a", 252), []string{strings.Repeat("a", 253)},
+			strings.Repeat("a", 253)},
+		"longer than may be": {"nobody compares it by eye", strings.Repeat("a", 253),
+			[]string{strings.Repeat("a", 254)}, ""},
+		"too many long names": {"nothing is guessed", strings.Repeat("b", 250),
+			append(slices.Repeat([]string{strings.Repeat("a", 250)}, 200), strings.Repeat("b", 251)), ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

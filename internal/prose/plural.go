@@ -14,10 +14,15 @@ func Count[N ~int | ~int32 | ~int64](n N, noun string) string {
 
 // Are is Count with its verb: 1 target is, 2 targets are.
 func Are[N ~int | ~int32 | ~int64](n N, noun string) string {
+	return Count(n, noun) + " " + Verb(n, "is", "are")
+}
+
+// Verb is the form of a verb, or of a pronoun, for so many things.
+func Verb[N ~int | ~int32 | ~int64](n N, one, many string) string {
 	if n == 1 {
-		return Count(n, noun) + " is"
+		return one
 	}
-	return Count(n, noun) + " are"
+	return many
 }
 
 // Plural is a noun for so many things, of those that take an s, or ies for y.

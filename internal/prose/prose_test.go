@@ -54,6 +54,46 @@ func TestWhatIsShortenedIsNeverOverItsLimitAndStaysText(t *testing.T) {
 	})
 }
 
+func TestShortenLines(t *testing.T) {
+	long, x := strings.Repeat("a line\n", 10), strings.Repeat("x", 50)
+	cases := map[string]struct {
+		reason, text string
+		limit        int
+		want         string
+	}{
+		"A text that fits":       {"nothing is added", "one\ntwo", 7, "one\ntwo"},
+		"A longer text":          {"the rest is counted", long, 60, long[:21] + "… cut here: 7 more lines\n"},
+		"One line too many":      {"it is one line", "a line\n" + x, 48, "a line\n… cut here: 1 more line\n"},
+		"A last line that ends":  {"its end is none", "a line\n" + x + "\n", 48, "a line\n… cut here: 1 more line\n"},
+		"A first line too long":  {"no line is cut", x + x + "\ny", 50, "… cut here: 2 more lines\n"},
+		"No room for the remark": {"the limit counts more than what is said", long, 9, "a line…"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ShortenLines(tc.text, tc.limit)
+			if diff := cmp.Diff(tc.want, got); diff != "" || len(got) > tc.limit {
+				t.Errorf("%s: %d bytes of at most %d (-want +got)\n%s", tc.reason, len(got), tc.limit, diff)
+			}
+		})
+	}
+}
+
+func TestLinesAreNeverOverTheirLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text, limit := rapid.StringMatching(`([ä ]{0,9}\n?){0,30}`).Draw(t, "text"), rapid.IntRange(0, 120).Draw(t, "limit")
+		got := ShortenLines(text, limit)
+		if len(got) > limit || !utf8.ValidString(got) {
+			t.Fatalf("%d bytes of at most %d: %q", len(got), limit, got)
+		}
+		if kept, remark, found := strings.Cut(got, "… cut here: "); found && len(text) > limit {
+			rest := strings.TrimSuffix(strings.TrimPrefix(text, kept), "\n")
+			if want := Count(strings.Count(rest, "\n")+1, "more line") + "\n"; remark != want {
+				t.Errorf("it says %q of %q, want %q", remark, rest, want)
+			}
+		}
+	})
+}
+
 func TestPlural(t *testing.T) {
 	for n, want := range map[int]string{0: "problems", 1: "problem", 2: "problems"} {
 		if got := Plural(n, "problem"); got != want {
@@ -62,5 +102,16 @@ func TestPlural(t *testing.T) {
 	}
 	if got := Plural(2, "policy"); got != "policies" {
 		t.Errorf("2 %s", got)
+	}
+}
+
+func TestVerbsAgreeWithTheirNumber(t *testing.T) {
+	for n, want := range map[int]string{0: "0 targets are", 1: "1 target is", 2: "2 targets are"} {
+		if got := Are(n, "target"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if one, many := Verb(1, "waits", "wait"), Verb(2, "waits", "wait"); one != "waits" || many != "wait" {
+		t.Errorf("1 target %s, 2 targets %s", one, many)
 	}
 }

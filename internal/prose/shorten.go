@@ -2,7 +2,10 @@
 
 package prose
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // ellipsis ends what was cut.
 const ellipsis = "…"
@@ -42,3 +45,23 @@ func ShortenCharacters(text string, limit int) string {
 	}
 	return string([]rune(text)[:limit-1]) + ellipsis
 }
+
+// mostLines is more than any text has that is shortened.
+const mostLines = 9_999_999
+
+// ShortenLines cuts text to at most limit bytes, at the end of a line, and says in a line of its own how many lines are
+// left out. A limit that has no room for that line cuts as Shorten does.
+func ShortenLines(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	room := limit - len(linesLeft(mostLines))
+	if room < 0 {
+		return Shorten(text, limit)
+	}
+	kept := strings.LastIndexByte(text[:room], '\n') + 1
+	left := text[kept:]
+	return text[:kept] + linesLeft(strings.Count(strings.TrimSuffix(left, "\n"), "\n")+1)
+}
+
+func linesLeft(n int) string { return ellipsis + " cut here: " + Count(n, "more line") + "\n" }

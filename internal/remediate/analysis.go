@@ -111,3 +111,18 @@ func (c *Controller) sample(ctx context.Context, metric v1alpha1.AnalysisMetric)
 	}
 	return canary.MetricAnswer{Value: value}
 }
+
+// resetAnalysis forgets what metrics have said for a wave, but not how things stood
+// before its first write. What they have said against it is forgiven by a person
+// only, who asks to verify the wave once more.
+func resetAnalysis(records []v1alpha1.MetricRecord, forgive bool) {
+	for i := range records {
+		rec := &records[i]
+		if forgive {
+			rec.Failed = 0
+		} else if rec.Verdict == v1alpha1.AnalysisFailed {
+			continue
+		}
+		rec.Passed, rec.Verdict, rec.Message = 0, "", ""
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // Only what speaks against the fix counts as a failure: a denial by admission, and
@@ -69,7 +70,7 @@ func TestWhatTheBreakersNeverCount(t *testing.T) {
 			if tc.optOut {
 				obj.SetAnnotations(map[string]string{v1alpha1.AnnotationRemediation: v1alpha1.RemediationPaused})
 			}
-			a := &fix.Attempt{Targets: &fix.Targets{Clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
+			a := &fix.Attempt{Targets: &targets.Client{Clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
 				Plan: rem.Spec.Plan, Target: b.Target(0),
 				Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Attempts: tc.tries}, Object: obj}
 			p := &execute.Pass{Remediation: rem, Records: b, Save: func(context.Context) error { return nil }}

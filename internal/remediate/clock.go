@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // clampTimes takes back the times of a status that are still to come: they were
@@ -34,7 +34,7 @@ func clampTargets(views []rollout.TargetView, s v1alpha1.RemediationStatus, now 
 		began = s.PhaseStartedAt.Time
 	}
 	for i := range views {
-		if views[i].NextAttemptAt.Sub(now) > 2*fix.MaxBackoff {
+		if views[i].NextAttemptAt.Sub(now) > 2*targets.MaxBackoff {
 			views[i].NextAttemptAt = time.Time{}
 		}
 		if views[i].AppliedAt.After(now) {

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 func TestAClockThatWentBack(t *testing.T) {
@@ -30,8 +30,10 @@ func TestAClockThatWentBack(t *testing.T) {
 			reason: "the clock is right",
 			status: v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
 			want:   v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
-			views:  []rollout.TargetView{{NextAttemptAt: now.Add(fix.MaxBackoff), AppliedAt: now.Add(-time.Second)}},
-			seen:   []rollout.TargetView{{NextAttemptAt: now.Add(fix.MaxBackoff), AppliedAt: now.Add(-time.Second)}},
+			views: []rollout.TargetView{{NextAttemptAt: now.Add(targets.MaxBackoff),
+				AppliedAt: now.Add(-time.Second)}},
+			seen: []rollout.TargetView{{NextAttemptAt: now.Add(targets.MaxBackoff),
+				AppliedAt: now.Add(-time.Second)}},
 		},
 		"times that are still to come begin now": {
 			reason: "a soak can't have begun in the future",

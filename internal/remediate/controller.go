@@ -25,11 +25,11 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/approval"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
-	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -68,6 +68,9 @@ type Controller struct {
 	freezes     freeze.File
 	// floors is how careful every strategy must be at the least.
 	floors limits.Floors
+	// scan tells what the writes of plans have brought to other objects; nil where nobody scans.
+	scan  execute.Scan
+	shown *execute.Shown
 	// pollInterval is the longest that a plan waits until it looks again; zero: as is usual.
 	pollInterval time.Duration
 }
@@ -111,6 +114,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 func (c *Controller) forget(plan string) {
 	c.records.Drop(plan)
 	c.landings.Drop(plan)
+	c.shown.Drop(plan)
 	c.soaks.drop(plan)
 }
 
@@ -124,7 +128,7 @@ func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Resu
 	case record.Unreadable(err):
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	case kube.Classify(err) == kube.Conflict:
-		log.FromContext(ctx).V(1).Info("somebody else wrote first; looking again", "error", err.Error())
+		log.FromContext(ctx).V(1).Info("somebody else wrote first; retrying", "error", err.Error())
 		c.records.Drop(plan)
 		return ctrl.Result{RequeueAfter: kube.ConflictBackoff}, nil
 	default:
@@ -171,9 +175,10 @@ func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.
 // newPass is one reconcile's work on a plan.
 func (c *Controller) newPass(rem *v1alpha1.Remediation, b *record.Records) *execute.Pass {
 	snapshot := c.policies.Snapshot()
-	p := &execute.Pass{Remediation: rem, Records: b, InForce: snapshot, Snapshot: snapshot, Landings: c.landings,
-		Targets: &fix.Targets{Reader: c.reader, Writer: c.client, Mapper: c.permissions.Mapper, Clock: c.clock,
-			Tools: c.tools, Reach: c.reach, Annotate: c.annotate, Owners: fix.OwnerMemo{Reader: c.reader}}}
+	p := &execute.Pass{Remediation: rem, Records: b, InForce: snapshot, Snapshot: snapshot,
+		Landings: c.landings, Scan: c.scan, Shown: c.shown,
+		Targets: &targets.Client{Reader: c.reader, Writer: c.client, Mapper: c.permissions.Mapper, Clock: c.clock,
+			Tools: c.tools, Reach: c.reach, Annotate: c.annotate, Owners: targets.OwnerMemo{Reader: c.reader}}}
 	p.Gate = &execute.LastGate{Ask: func(ctx context.Context) (rollout.Gate, error) { return c.stillOpen(ctx, rem) }}
 	p.Save = func(ctx context.Context) error { return c.executor().persist(ctx, p) }
 	p.Partners = func(ctx context.Context, uids map[string]bool) []*execute.Partner { return c.partners(ctx, p, uids) }

@@ -5,9 +5,11 @@ package remediate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -16,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
 
@@ -56,4 +59,25 @@ func (c *Controller) withoutRecords(ctx context.Context, rem *v1alpha1.Remediati
 		c.standStill(rem, v1alpha1.ReasonUnproven, prose.Shorten(err.Error()+unprovenAdvice, 2048))
 	}
 	return 0, err
+}
+
+// stuck says that the plan can't be read, and so can neither go on nor end.
+func (c *Controller) stuck(rem *v1alpha1.Remediation, err error) {
+	message := fmt.Sprintf("%s: somebody deleted it, and what it knew of undoing with it. Restore it from a backup, "+
+		"or check the plan's targets by hand "+
+		"and then let the plan go: kubectl delete remediation %[2]s --wait=false; kubectl patch remediation %[2]s "+
+		"--type=merge -p '{\"metadata\":{\"finalizers\":null}}'", err, rem.Name)
+	c.standStill(rem, v1alpha1.ReasonSliceMissing, message)
+}
+
+// standStill says why a plan can neither go on nor end, and tells people once.
+func (c *Controller) standStill(rem *v1alpha1.Remediation, reason, message string) {
+	news := rem.Status.Reason != reason || rem.Status.Message != message
+	rem.Status.Reason, rem.Status.Message = reason, message
+	now := metav1.NewMicroTime(c.clock.Now())
+	setHeldSince(&rem.Status, rollout.Intent{Stuck: true}, &now)
+	c.setConditions(rem, reason)
+	if news {
+		c.events.Rollout(rem, v1alpha1.EventRemediationStuck, message)
+	}
 }

@@ -3,6 +3,8 @@
 package remediate
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,5 +65,23 @@ func TestAPlanThatIsDistrustedHasStillEnded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A plan whose record is gone keeps its finalizer, so that it can't vanish unseen:
+// who is told to delete it must also be told how to let go of that.
+func TestAPlanWithoutItsRecordSaysHowToLetItGo(t *testing.T) {
+	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)),
+		events: escalate.NewRecorder(clientevents.NewFakeRecorder(1))}
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "web-1a2b3c4d"}}
+	c.stuck(rem, errors.New("slice web-1a2b3c4d-0 of the plan doesn't exist"))
+	for _, part := range []string{
+		"slice web-1a2b3c4d-0 of the plan doesn't exist: ",
+		"kubectl delete remediation web-1a2b3c4d --wait=false;",
+		`kubectl patch remediation web-1a2b3c4d --type=merge -p '{"metadata":{"finalizers":null}}'`,
+	} {
+		if !strings.Contains(rem.Status.Message, part) {
+			t.Errorf("the message has no %q: %s", part, rem.Status.Message)
+		}
 	}
 }

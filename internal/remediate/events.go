@@ -62,7 +62,7 @@ func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []rollout.T
 		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == rollout.StuckAfter &&
 			before[i].Attempts < rollout.StuckAfter:
 			c.events.Rollout(rem, v1alpha1.EventRemediationStuck,
-				fmt.Sprintf("%s can't be set back, and is tried again for ever: %s", ref.String(), rec.Message))
+				fmt.Sprintf("%s can't be reverted, and is tried again for ever: %s", ref.String(), rec.Message))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func changedNote(ref v1alpha1.ObjectReference, rem *v1alpha1.Remediation, rec *v
 // or what failed, and who answers for the policy.
 func undoneNote(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) string {
 	by := rem.Spec.Plan.Policy
-	return note(fmt.Sprintf("set back to what it was before policy %s changed it (plan %s): ", by.Name, rem.Name),
+	return note(fmt.Sprintf("restored to what it was before policy %s changed it (plan %s): ", by.Name, rem.Name),
 		fieldsOf(rec, fieldPath), []notePart{{"Because", strings.TrimRight(whyUndone(rem, rec), ". ")},
 			{"Runbook", by.RunbookURL}, {"Owner of the policy", by.Owner}})
 }

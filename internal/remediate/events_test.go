@@ -124,7 +124,7 @@ func TestTheEventOfAnUndoSaysWhoseAndWhy(t *testing.T) {
 			reason, got := targetEvent(v1alpha1.ObjectReference{}, rem, v1alpha1.TargetApplied,
 				&v1alpha1.TargetRecord{State: v1alpha1.TargetReverted, Message: tc.record, Write: &v1alpha1.WriteRecord{
 					Fields: []v1alpha1.FieldChange{{Path: "/spec/a"}}}}, func() string { return "" })
-			want := "set back to what it was before policy p changed it (plan p-1): /spec/a. Because: " + tc.because +
+			want := "restored to what it was before policy p changed it (plan p-1): /spec/a. Because: " + tc.because +
 				". Runbook: https://run.example/p. Owner of the policy: platform"
 			if reason != v1alpha1.EventRemediationReverted || got != want {
 				t.Errorf("%s: %q, want %q", reason, got, want)

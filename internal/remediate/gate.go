@@ -23,7 +23,7 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o roll
 	if len(pending) == 0 || !rem.Spec.Plan.Strategy.Mode.Runs() || o.Stop != "" || o.Abort != "" {
 		return rollout.Gate{}, nil
 	}
-	for _, shut := range []rollout.Gate{rollout.PausedBy(rem), c.overridden(rem), c.calendar(rem, o.Now),
+	for _, shut := range []rollout.Gate{rollout.PausedBy(rem, o.Now), c.overridden(rem), c.calendar(rem, o.Now),
 		budget.Invalid(rem)} {
 		if shut.Closed {
 			return shut, nil
@@ -85,7 +85,8 @@ func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (
 	if reason, why, err := c.stopped(ctx, live, c.policies.Snapshot(), demoted); err != nil || why != "" {
 		return rollout.Gate{Closed: true, Reason: reason, Message: why}, err
 	}
-	for _, shut := range []rollout.Gate{rollout.PausedBy(live), c.overridden(live), c.calendar(live, c.clock.Now())} {
+	now := c.clock.Now()
+	for _, shut := range []rollout.Gate{rollout.PausedBy(live, now), c.overridden(live), c.calendar(live, now)} {
 		if shut.Closed {
 			return shut, nil
 		}

@@ -9,6 +9,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/evidence"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -100,7 +101,7 @@ func (c *Controller) observeGate(ctx context.Context, p *execute.Pass, o *rollou
 		return err
 	}
 	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() {
-		o.Gate = p.Targets.UnknownHealth(ctx, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.Snapshot,
+		o.Gate = fix.UnknownHealth(ctx, p.Targets, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.Snapshot,
 			pendingOf(o.Targets))
 	}
 	return c.breakers.Bar(ctx, p.Remediation, o)

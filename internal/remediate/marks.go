@@ -39,7 +39,8 @@ func (c *Controller) readRecords(ctx context.Context, rem *v1alpha1.Remediation)
 func (c *Controller) keepMark(ctx context.Context, rem *v1alpha1.Remediation) {
 	c.marks.Seen(rem, nil)
 	if err := c.marks.Keep(ctx, rem); err != nil {
-		log.FromContext(ctx).Error(err, "an earlier state of the plan couldn't be told from the latest after a restart",
+		log.FromContext(ctx).Error(err, "an earlier state of the plan couldn't be distinguished from the latest "+
+			"after a restart",
 			"remediation", rem.Name)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/approval"
+	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
 // setConditions puts into a plan's conditions what its status says, and of which generation. stuck
@@ -74,14 +75,9 @@ func needsPerson(s *v1alpha1.RemediationStatus) bool {
 		v1alpha1.ReasonMissingPermissions, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonWindowInvalid,
 		v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown, v1alpha1.ReasonFreezesUnreadable,
 	}
-	switch s.Phase {
-	case v1alpha1.PhaseAwaitingApproval:
-		return s.Reason == v1alpha1.ReasonApprovalOverdue
-	case v1alpha1.PhaseHeld:
-		return s.HeldFrom == v1alpha1.PhaseVerifying || slices.Contains(lasting, s.Reason)
-	default:
-		return false
-	}
+	facts := s.Phase.Facts()
+	return facts.AsksPerson && s.Reason == v1alpha1.ReasonApprovalOverdue || s.WaveFailed() ||
+		facts.Holds && slices.Contains(lasting, s.Reason)
 }
 
 // waits says whether nothing of a plan is in work, for it waits.
@@ -142,4 +138,24 @@ func ended(rem *v1alpha1.Remediation) []metav1.Condition {
 		return c.Status != metav1.ConditionTrue || c.Type != v1alpha1.ConditionComplete &&
 			c.Type != v1alpha1.ConditionFailed
 	})
+}
+
+// setHeldSince keeps since when the plan has waited for something that may need
+// a person, whatever that was in turn.
+func setHeldSince(s *v1alpha1.RemediationStatus, intent rollout.Intent, now *metav1.MicroTime) {
+	facts := s.Phase.Facts()
+	waits := intent.Stuck || facts.Waits || facts.Incomplete
+	switch {
+	case !waits:
+		s.HeldSince = nil
+	case s.HeldSince == nil:
+		s.HeldSince = now
+	}
+}
+
+func orPhase(reason string, phase v1alpha1.RemediationPhase) string {
+	if reason != "" {
+		return reason
+	}
+	return string(phase)
 }

@@ -120,7 +120,7 @@ func atRest() []planState {
 		{name: "superseded before anybody had answered",
 			phase: v1alpha1.PhaseSuperseded, reason: v1alpha1.ReasonPolicyChanged, change: withAnswer("")},
 		{name: "aborted, as a person has asked", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonAborted},
-		{name: "a person has said no",
+		{name: "a person has rejected it",
 			phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonRejected,
 			change: withAnswer(v1alpha1.DecisionReject)},
 		{name: "rolled back, as a person has asked", phase: v1alpha1.PhaseRolledBack, reason: v1alpha1.ReasonUndone},
@@ -135,6 +135,8 @@ func atRest() []planState {
 		{name: "aborted: no canary was healthy", phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonNoHealthyCanary},
 		{name: "aborted: no canary could be written",
 			phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonNoViableCanary},
+		{name: "aborted: each canary was reverted by somebody else",
+			phase: v1alpha1.PhaseAborted, reason: v1alpha1.ReasonLostToFights},
 	}
 }
 

@@ -83,7 +83,7 @@ func (s *siege) next() (blockedFor string, err error) {
 	if err := s.roll(refs); err != nil {
 		return "", err
 	}
-	s.After(planning.SettleTime)
+	s.After(planning.ReplanDelay)
 	return "", nil
 }
 

@@ -4,7 +4,9 @@ package remediate
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +14,9 @@ import (
 
 // maxEffects bounds a rollout that is run once for each of its effects.
 const maxEffects = 400
+
+// maxSteps bounds a rollout that doesn't come to its end.
+const maxSteps = 20000
 
 // The controller dies once, after each effect in turn, over rollouts of every kind. Until
 // that step a rollout is as without a crash, so each goes on from there, in a world of its own.
@@ -29,12 +34,15 @@ func TestCrashAfterEveryEffect(t *testing.T) {
 			if lived.end(t); lived.effects > maxEffects {
 				t.Skip("too long to run once for each effect")
 			}
-			crashed, goesOn := 0, sc.begin(t)
+			crashed, goesOn, known := 0, sc.begin(t), endings{}
+			for at := goesOn.fork(); !at.rests(); at.stepOn(t) {
+				known.add(at.fork())
+			}
 			for !goesOn.rests() {
 				before := goesOn.fork()
 				goesOn.stepOn(t)
 				for n := before.effects + 1; n <= goesOn.effects; n++ {
-					sc.crash(t, before.fork(), n, lived)
+					sc.crash(t, before.fork(), n, lived, known)
 					crashed++
 				}
 			}
@@ -46,14 +54,24 @@ func TestCrashAfterEveryEffect(t *testing.T) {
 }
 
 // crash has the controller die after the n-th effect, and compares the end with that of
-// one that lives.
-func (sc scenario) crash(t *testing.T, died life, n int, lived life) {
+// one that lives. Once a rollout stands where another has stood, it ends like that one.
+func (sc scenario) crash(t *testing.T, died life, n int, lived life, known endings) {
 	t.Helper()
 	died.crashes[n] = true
-	died.end(t)
-	if died.dead || died.effects < n {
-		t.Errorf("the controller didn't die after effect %d", n)
+	var passed []life
+	for !died.rests() && died.steps < maxSteps {
+		died.stepOn(t)
+		if died.effects < n {
+			t.Fatalf("the controller didn't die after effect %d", n)
+		}
+		if known.has(died) {
+			known.add(passed...)
+			return
+		}
+		passed = append(passed, died.fork())
 	}
+	died.end(t)
+	known.add(passed...)
 	if sc.chance || died.cannotTell() {
 		return
 	}
@@ -61,6 +79,34 @@ func (sc scenario) crash(t *testing.T, died life, n int, lived life) {
 		t.Errorf("ends as %s (%s) without a crash, and as %s (%s) with one after effect %d",
 			lived.rem.Status.Phase, lived.rem.Status.Reason, died.rem.Status.Phase, died.rem.Status.Reason, n)
 	}
+}
+
+// endings are points of rollouts whose end is known to be right, as all that follows from
+// them is alike.
+type endings map[string][]life
+
+// at tells points apart that can't be the same.
+func (l life) at() string { return fmt.Sprint(l.since(), l.rem.Status.Phase, l.rem.Status.Counts) }
+
+func (e endings) add(points ...life) {
+	for _, p := range points {
+		e[p.at()] = append(e[p.at()], p)
+	}
+}
+
+func (e endings) has(l life) bool {
+	return slices.ContainsFunc(e[l.at()], func(p life) bool { return l.standsAt(p) })
+}
+
+// standsAt says whether all that decides on what follows is alike: what survives a crash,
+// what the world outside remembers, and what the rules do. What a step sets before it
+// looks at it isn't compared, nor how many steps and effects it took to come here.
+func (l life) standsAt(p life) bool {
+	return l.broken == nil && p.broken == nil && l.clock.Now().Equal(p.clock.Now()) &&
+		l.shutUntil.Equal(p.shutUntil) && reflect.DeepEqual(l.rem, p.rem) &&
+		reflect.DeepEqual(l.store.slices, p.store.slices) && reflect.DeepEqual(l.objects, p.objects) &&
+		reflect.DeepEqual(l.counted, p.counted) && l.rules.idle == p.rules.idle && l.rules.wave == p.rules.wave &&
+		l.rules.approved == p.rules.approved && maps.Equal(l.rules.badAt, p.rules.badAt)
 }
 
 // life is a simulation under the rules.
@@ -108,7 +154,7 @@ func (l life) stepOn(t *testing.T) {
 // end runs to the end.
 func (l life) end(t *testing.T) {
 	t.Helper()
-	if err := errors.Join(l.run(20000), l.rules.end()); err != nil {
+	if err := errors.Join(l.run(maxSteps), l.rules.end()); err != nil {
 		t.Fatalf("with crashes after effects %v: %v", slices.Collect(maps.Keys(l.crashes)), err)
 	}
 }

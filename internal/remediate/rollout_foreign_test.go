@@ -142,6 +142,13 @@ func TestARollbackThatIsDeniedDoesNotEnd(t *testing.T) {
 	})
 }
 
+// Of a rollout that goes on for hours with nothing new, a look every few minutes tells as
+// much as each of its polls, once all that has a deadline is over.
+const (
+	allOver = 75 * time.Minute
+	seldom  = 5 * time.Minute
+)
+
 // runUntil takes steps until the plan has ended, or so much time has passed.
 func (s *simulation) runUntil(end time.Duration) error {
 	for s.since() < end && !s.rests() {
@@ -151,6 +158,9 @@ func (s *simulation) runUntil(end time.Duration) error {
 		}
 		if s.steps > 20000 {
 			return fmt.Errorf("%d steps in %s", s.steps, s.since())
+		}
+		if s.since() > allOver {
+			wait = max(wait, seldom)
 		}
 		s.clock.SetTime(s.clock.Now().Add(wait))
 	}

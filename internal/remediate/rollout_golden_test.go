@@ -124,29 +124,43 @@ func TestRollouts(t *testing.T) {
 	for name, sc := range scenarios() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := sc.play(t, func(s simStep) { seen.Store(keyOf(s), true) })
-			file := filepath.Join("testdata", "rollout", name+".golden")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatalf("%v: write it with go test ./internal/remediate -update", err)
-			}
-			if diff := gocmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", file, diff)
-			}
-			// The order in which the violations were found must not matter.
-			slices.Reverse(sc.fleet.refs)
-			slices.SortStableFunc(sc.fleet.refs, func(a, b v1alpha1.ObjectReference) int {
-				return int(a.UID[6]) - int(b.UID[6])
-			})
-			if diff := gocmp.Diff(got, sc.play(t, func(simStep) {})); diff != "" {
-				t.Errorf("with the findings shuffled (-ordered +shuffled):\n%s", diff)
-			}
+			sc.compare(t, name, func(s simStep) { seen.Store(keyOf(s), true) })
 		})
+	}
+}
+
+// A rollout of ten thousand targets is told by its numbers, as its like in TestRollouts.
+func TestARolloutOfTenThousand(t *testing.T) {
+	t.Parallel()
+	scenario{reason: "Ten thousand targets, told by their numbers.",
+		fleet: newFleet(10000).every(behaviour{Heals: 3 * time.Second}).with(concurrency(100)),
+	}.compare(t, "good-10000", func(simStep) {})
+}
+
+// compare plays a scenario, and compares what came of it with its golden file.
+func (sc scenario) compare(t *testing.T, name string, each func(simStep)) {
+	t.Helper()
+	got := sc.play(t, each)
+	file := filepath.Join("testdata", "rollout", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: write it with go test ./internal/remediate -update", err)
+	}
+	if diff := gocmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+	// The order in which the violations were found must not matter.
+	slices.Reverse(sc.fleet.refs)
+	slices.SortStableFunc(sc.fleet.refs, func(a, b v1alpha1.ObjectReference) int {
+		return int(a.UID[6]) - int(b.UID[6])
+	})
+	if diff := gocmp.Diff(got, sc.play(t, func(simStep) {})); diff != "" {
+		t.Errorf("with the findings shuffled (-ordered +shuffled):\n%s", diff)
 	}
 }
 

@@ -53,6 +53,15 @@ func pausedBetween(from, to time.Duration) func(*simulation) {
 		says(to, func(spec *v1alpha1.RemediationSpec) { spec.DesiredState = v1alpha1.StateRunning }))
 }
 
+// pausedUntil pauses the plan from a time on, and names the end of the pause.
+func pausedUntil(from, end time.Duration) func(*simulation) {
+	return says(from, func(spec *v1alpha1.RemediationSpec) {
+		spec.DesiredState, spec.PausedUntil = v1alpha1.StatePaused, &metav1.Time{Time: simStart().Add(end)}
+		spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42",
+			Until: spec.PausedUntil}}
+	})
+}
+
 // answered answers a plan in mode Manual, from a time on; it is overdue after 30s.
 func answered(from time.Duration, decision v1alpha1.ApprovalDecision) func(*simulation) {
 	return func(s *simulation) {
@@ -134,6 +143,11 @@ func pauseScenarios() map[string]scenario {
 		"paused-mid-wave": {reason: "A person pauses the plan in the middle of a wave: what is written is verified " +
 			"and soaked, then the plan is held, and goes on later.",
 			fleet: newFleet(10).every(well).with(concurrency(3)), set: pausedBetween(131*time.Second, 10*time.Minute)},
+		"paused-until": {reason: "A person pauses the plan until a set time: it goes on at that very time, by itself.",
+			fleet: newFleet(4).every(well), set: pausedUntil(30*time.Second, 150*time.Second)},
+		"paused-until-and-shortened": {reason: "A person pauses the plan for an hour, and gives the pause an earlier " +
+			"end two minutes later.", fleet: newFleet(4).every(well),
+			set: all(pausedUntil(30*time.Second, time.Hour), pausedUntil(2*time.Minute, 125*time.Second))},
 		"paused-and-fails": {ends: v1alpha1.PhaseRolledBack,
 			reason: "What was written fails while the plan is paused: it is undone all the same.",
 			fleet: newFleet(4).at(

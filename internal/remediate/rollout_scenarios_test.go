@@ -31,8 +31,6 @@ func goodScenarios() map[string]scenario {
 		"good-2":  {reason: "Two targets: a canary, then the other.", fleet: newFleet(2).every(well)},
 		"good-10": {reason: "Ten targets, all of them well.", fleet: newFleet(10).every(well)},
 		"good-30": {reason: "Thirty targets, five at a time.", fleet: newFleet(30).every(well).with(concurrency(5))},
-		"good-10000": {reason: "Ten thousand targets, told by their numbers.",
-			fleet: newFleet(10000).every(well).with(concurrency(100))},
 		"good-500": {reason: "Five hundred targets, told by their numbers.",
 			fleet: newFleet(500).every(well).with(concurrency(25))},
 		"dry-run": {ends: v1alpha1.PhasePreviewed,

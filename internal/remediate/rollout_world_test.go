@@ -5,6 +5,7 @@ package remediate
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -19,6 +20,7 @@ type people struct {
 	Hold    bool          // onFailure
 	All     bool          // rollbackScope
 	Paused  []span
+	Timed   bool            // pauses name their end, and nobody resumes the plan
 	Abort   time.Duration   // negative: never; a plan that holds its failures is ended in the end
 	Undo    time.Duration   // when a person has the plan undone; zero: nobody does
 	UndoAny bool            // also while it is at work
@@ -42,6 +44,7 @@ func (p people) speak(s *simulation) {
 	answered(p.Approve, v1alpha1.DecisionApprove)(s)
 	s.spec = func(s *simulation, spec *v1alpha1.RemediationSpec) {
 		at := s.since()
+		spec.PausedUntil = nil
 		aborted := spec.DesiredState == v1alpha1.StateAborted || p.Abort >= 0 && at >= p.Abort || p.Hold &&
 			at >= 2*calmAfter
 		switch {
@@ -50,6 +53,8 @@ func (p people) speak(s *simulation) {
 			spec.DesiredState = v1alpha1.StateUndone
 		case aborted:
 			spec.DesiredState = v1alpha1.StateAborted
+		case p.timedEnd(at) != nil:
+			spec.DesiredState, spec.PausedUntil = v1alpha1.StatePaused, p.timedEnd(at)
 		case within(p.Paused, at):
 			spec.DesiredState = v1alpha1.StatePaused
 		default:
@@ -62,6 +67,20 @@ func (p people) speak(s *simulation) {
 			}
 		}
 	}
+}
+
+// timedEnd is the end of the latest pause that has begun, where pauses name one; nil for none.
+func (p people) timedEnd(at time.Duration) *metav1.Time {
+	latest := span{From: -1}
+	for _, one := range p.Paused {
+		if p.Timed && one.From <= at && one.From > latest.From {
+			latest = one
+		}
+	}
+	if latest.From < 0 {
+		return nil
+	}
+	return &metav1.Time{Time: simStart().Add(latest.To)}
 }
 
 // boundaries are the budgets and metrics of a random plan.
@@ -121,6 +140,7 @@ func anyPeople() *rapid.Generator[people] {
 		p := steadyPeople().Draw(t, "steady")
 		p.Paused, p.Abort, p.UndoAny = spans().Draw(t, "paused"), sometime().Draw(t, "abort"),
 			rapid.Bool().Draw(t, "undoAny")
+		p.Timed = rapid.Bool().Draw(t, "timed")
 		if p.UndoAny {
 			p.Undo = durations(1, 20, 100, 300).Draw(t, "undo")
 		}

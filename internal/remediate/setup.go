@@ -35,6 +35,8 @@ type Options struct {
 	Policies planning.PolicyStatus
 	// Findings is the scan's index.
 	Findings planning.Findings
+	// Scan tells what the writes of plans have brought to other objects.
+	Scan execute.Scan
 	// Changes tells of policies whose findings have changed.
 	Changes <-chan event.GenericEvent
 	// Clock is the time.
@@ -65,9 +67,15 @@ type Options struct {
 	Namespace string
 }
 
-// Setup adds the controllers of rollouts, plans, answers and breakers to the manager. They
-// run on the leader only.
-func Setup(mgr ctrl.Manager, o Options) error {
+// Controllers are those of rollouts, plans, answers and breakers.
+type Controllers struct{ o Options }
+
+// NewControllers makes them. What they share is made when they join a manager.
+func NewControllers(o Options) *Controllers { return &Controllers{o} }
+
+// Register adds the controllers to the manager. They run on the leader only.
+func (c *Controllers) Register(mgr ctrl.Manager) error {
+	o := c.o
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	keys := &seal.Keeper{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace}
 	reader, writer := seal.NewReader(mgr.GetAPIReader(), keys), seal.NewClient(mgr.GetClient(), keys)
@@ -77,15 +85,17 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		Analyzer: o.Analyzer,
 		SLO:      o.SLO, Clock: o.Clock, Events: recorder, Metrics: o.Metrics})
 	slices := record.NewCache(reader)
-	room := budget.New(reader, slices, o.Floors)
+	room := budget.New(budget.Options{Reader: reader, Records: slices, Floors: o.Floors})
 	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}
 	rollout := &Controller{client: writer, reader: reader, policies: o.Policies, clock: o.Clock,
 		events: recorder, breakers: b, records: slices, budgets: room, metrics: newMetrics(o.Metrics),
-		analyzer: o.Analyzer, tools: o.Tools, landings: execute.NewLandings(), soaks: newSoakClock(), reach: o.Reach,
-		annotate: o.Annotate,
-		answers:  approval.NewReader(reader, o.Clock, approvers), floors: o.Floors,
+		analyzer: o.Analyzer, tools: o.Tools, landings: execute.NewLandings(), shown: execute.NewShown(),
+		soaks: newSoakClock(), reach: o.Reach, annotate: o.Annotate,
+		answers:      approval.NewReader(approval.Options{Reader: reader, Clock: o.Clock, Approvers: approvers}),
+		floors:       o.Floors,
 		freezes:      o.Freezes,
 		marks:        &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
+		scan:         o.Scan,
 		pollInterval: o.PollInterval,
 		permissions:  &permissions.Finder{Asker: permissions.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
 	o.Freezes.Register(o.Metrics, o.Clock)

@@ -21,6 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // simulation has the controller's own executor carry out what the machine decides,
@@ -70,6 +71,8 @@ type simulation struct {
 	// any effect, and it hears no answer.
 	dead  bool
 	steps int
+	// seen are the targets as the step before has left them, which nothing else changes.
+	seen []rollout.TargetView
 	// intends is what the step is about; places are the objects' places by name.
 	intends doing
 	places  map[string]int
@@ -178,7 +181,10 @@ func (s *simulation) step() (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	before := b.Views()
+	before := s.seen
+	if before == nil {
+		before = b.Views()
+	}
 	o := s.observe(before)
 	intent, err := rollout.Step(o)
 	if err != nil {
@@ -194,7 +200,8 @@ func (s *simulation) step() (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s.watch(simStep{Observation: o, Intent: intent, Before: before, After: after.Views(), Crashed: died})
+	s.seen = after.Views()
+	s.watch(simStep{Observation: o, Intent: intent, Before: before, After: s.seen, Crashed: died})
 	if died {
 		return 0, s.broken
 	}
@@ -230,8 +237,8 @@ func (s *simulation) pass(e *executor, b *record.Records) *execute.Pass {
 	api := &simAPI{sim: s}
 	p := &execute.Pass{Remediation: s.rem.DeepCopy(), Records: b, Snapshot: simPolicy{s}, Width: 1,
 		Gate: &execute.LastGate{Ask: s.askAgain},
-		Targets: &fix.Targets{Reader: api, Writer: api, Mapper: meta.NewDefaultRESTMapper(nil), Clock: s.clock,
-			Annotate: true, Owners: fix.OwnerMemo{Reader: api}}}
+		Targets: &targets.Client{Reader: api, Writer: api, Mapper: meta.NewDefaultRESTMapper(nil), Clock: s.clock,
+			Annotate: true, Owners: targets.OwnerMemo{Reader: api}}}
 	p.Save = func(ctx context.Context) error { return e.persist(ctx, p) }
 	return p
 }

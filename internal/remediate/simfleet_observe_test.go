@@ -78,7 +78,7 @@ func (s *simulation) askMetrics(o *rollout.Observation) {
 
 // askGates asks in the order of gate, and then for the room of single targets.
 func (s *simulation) askGates(o *rollout.Observation) {
-	for _, gate := range []rollout.Gate{rollout.PausedBy(s.rem), rollout.OutsideWindows(s.rem, o.Now),
+	for _, gate := range []rollout.Gate{rollout.PausedBy(s.rem, o.Now), rollout.OutsideWindows(s.rem, o.Now),
 		budget.Invalid(s.rem), s.shut(), s.gate(s)} {
 		if gate.Closed {
 			o.Gate = gate

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -85,6 +86,18 @@ func (p simPolicy) Definition(name string) *v1alpha1.ClusterRegoPolicy {
 func (p simPolicy) Revision(string) (string, bool) {
 	return p.sim.rem.Spec.Plan.Policy.Revision, true
 }
+
+func (p simPolicy) LooksUp(string) bool { return false }
+
+func (p simPolicy) Referring(...schema.GroupKind) []string { return nil }
+
+func (p simPolicy) Shows(string, ...*unstructured.Unstructured) error { return nil }
+
+func (p simPolicy) Selects(string, *unstructured.Unstructured) bool { return true }
+
+func (p simPolicy) Holds(string, v1alpha1.ObjectReference) (bool, error) { return false, nil }
+
+func (p simPolicy) Knows(string) error { return nil }
 
 func (p simPolicy) EvaluateOne(_ context.Context, name string, r *policy.Request) (catalog.Result, bool) {
 	res := catalog.Result{Definition: p.Definition(name)}

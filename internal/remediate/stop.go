@@ -24,7 +24,7 @@ func strategyStops(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolic
 	}
 	if healthSaid(rem, current) {
 		return v1alpha1.ReasonPolicyChanged,
-			fmt.Sprintf("policy %s says by now how the health of its targets is told; a new plan follows",
+			fmt.Sprintf("policy %s now defines how the health of its targets is determined; a new plan follows",
 				rem.Spec.Plan.Policy.Name)
 	}
 	return "", ""

@@ -53,12 +53,15 @@ func gateChanges() predicate.Predicate {
 type passing struct {
 	state           v1alpha1.BreakerState
 	forced, demoted bool
-	holder          string
-	verdict         v1alpha1.SLOVerdict
+	// mode is as the breaker's controller has seen it: a hold ends by the clock too.
+	mode    v1alpha1.BreakerMode
+	holder  string
+	verdict v1alpha1.SLOVerdict
 }
 
 func gateOfStatus(cb *v1alpha1.RemediationBreaker) passing {
-	p := passing{state: cb.Status.State, forced: cb.Spec.ForcedOpen(), demoted: cb.Status.Demoted != nil}
+	p := passing{state: cb.Status.State, forced: cb.Spec.AsksOpen(), demoted: cb.Status.Demoted != nil,
+		mode: cb.Status.Mode}
 	if cb.Status.Permit != nil {
 		p.holder = cb.Status.Permit.Remediation
 	}

@@ -27,6 +27,9 @@ func TestHeldPlansAreWokenByTransitionsOnly(t *testing.T) {
 		"a person holds it": {func(cb *v1alpha1.RemediationBreaker) {
 			cb.Spec.Mode = v1alpha1.BreakerForcedOpen
 		}, true},
+		"a person's hold has ended": {func(cb *v1alpha1.RemediationBreaker) {
+			cb.Status.Mode = v1alpha1.BreakerAutomatic
+		}, true},
 		"a permit is taken": {func(cb *v1alpha1.RemediationBreaker) {
 			cb.Status.Permit = &v1alpha1.BreakerPermit{Remediation: "a"}
 		}, true},

@@ -58,9 +58,9 @@ func TestAScaffoldPassesItsTestsAndBuilds(t *testing.T) {
 	for name, word := range kinds {
 		for _, fix := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				kind, err := scaffold.Kind(word)
-				if err != nil {
-					t.Fatal(err)
+				kind, known := scaffold.Kind(word)
+				if !known {
+					t.Fatalf("%s isn't known", word)
 				}
 				dir := written(t, options(func(o *scaffold.Options) { o.Kind, o.Fix = kind, fix }))
 				provenAndBuilt(t, dir, fix)
@@ -242,16 +242,35 @@ func TestWriteRefusesWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, made.Dir), []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := made.Write(dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), made.Dir) {
-		t.Errorf("error is %v, want one that names what is there", err)
-	}
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 1 {
-		t.Errorf("%d entries are left (%v), want the one that was there", len(left), err)
+	for name, tc := range map[string]struct {
+		there     func(dir string) error
+		dir, says string
+	}{
+		"a policy": {func(dir string) error { return os.Mkdir(filepath.Join(dir, made.Dir), 0o755) }, "",
+			made.Dir + " exists already: nothing was written; change the policy there, remove it first (rm -r "},
+		"a file": {
+			func(dir string) error { return os.WriteFile(filepath.Join(dir, made.Dir), []byte("mine"), 0o600) }, "",
+			made.Dir + " exists already, as a file: nothing was written; give another name, or another " +
+				"directory with --dir"},
+		"a file instead of the directory": {
+			func(dir string) error { return os.WriteFile(filepath.Join(dir, "notes"), []byte("mine"), 0o600) }, "notes",
+			"notes leads through a file: nothing was written; give a directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := tc.there(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err := made.Write(filepath.Join(dir, tc.dir))
+			if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), tc.says) ||
+				strings.HasSuffix(err.Error(), fs.ErrExist.Error()) {
+				t.Errorf("error is %v, want one that says %q", err, tc.says)
+			}
+			left, err := os.ReadDir(dir)
+			if err != nil || len(left) != 1 {
+				t.Errorf("%d entries are left (%v), want the one that was there", len(left), err)
+			}
+		})
 	}
 }
 
@@ -266,6 +285,8 @@ func TestKind(t *testing.T) {
 			"people do", "ingress", schema.GroupVersionKind{
 				Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}},
 		"a kind of the core group": {"it has no name", "Pod", schema.GroupVersionKind{Version: "v1", Kind: "Pod"}},
+		"a kind of Kubernetes with its group": {"in its newest version", "Job.batch",
+			schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}},
 		"a kind in full": {"whatever is installed", "Certificate.v1.cert-manager.io",
 			schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}},
 		"a kind with its apiVersion": {"as it stands in manifests", "Widget.example.com/v1beta1",
@@ -273,18 +294,47 @@ func TestKind(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := scaffold.Kind(tc.name)
-			if err != nil || got != tc.want {
-				t.Errorf("%s: %v (%v), want %v", tc.reason, got, err, tc.want)
+			if got, known := scaffold.Kind(tc.name); !known || got != tc.want {
+				t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
 			}
 		})
 	}
-	for name, part := range map[string]string{"Deploymnt": "is no kind", "Deployments": "there is Deployment",
-		"PodList": "is no kind", "": "is no kind", "Deplyoment": "did you mean Deployment?",
+	for name, want := range map[string][]string{"Deploymnt": {"Deployment"}, "Deployments": {"Deployment"},
+		"PodList": nil, "": nil, "Deplyoment": {"Deployment"}, "Deployment.app": {"Deployment.apps"},
+		"Deploymnt.apps": {"Deployment.apps"}, "Pod.core": {"Pod"}, "Job.example.com": {"Job.batch"},
 		// Once taken for version "example" of group "com".
-		"Widget.example.com": "names no version: give KIND.GROUP/VERSION, for example Widget.example.com/v1"} {
-		if _, err := scaffold.Kind(name); err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("Kind(%q): error is %v, want one with %q", name, err, part)
+		"Widget.example.com": nil} {
+		if got, known := scaffold.Kind(name); known {
+			t.Errorf("Kind(%q) is %v, want none", name, got)
 		}
+		if diff := cmp.Diff(want, scaffold.Similar(name, nil)); diff != "" {
+			t.Errorf("Similar(%q) (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestUnknownSaysWhatWasMeant: a policy that names a kind which no group of its has judges nothing.
+func TestUnknownSaysWhatWasMeant(t *testing.T) {
+	tests := map[string]struct {
+		reason, group, kind string
+		unknown             bool
+		meant               string
+	}{
+		"a kind of its group": {"nothing is wrong", "apps", "Deployment", false, ""},
+		"a misspelt kind":     {"of a known group", "", "Pood", true, "Pod"},
+		"a misspelt group":    {"the kind is known", "app", "Deployment", true, `the group "apps"`},
+		"a misspelt group with a dot": {"near that of the kind", "networking.k8s.oi", "Ingress", true,
+			`the group "networking.k8s.io"`},
+		"a kind of another group":  {"both are of Kubernetes", "", "Deployment", true, `the group "apps"`},
+		"the core group by a name": {"it has none", "core", "Pod", true, `the group ""`},
+		"a group of somebody's":    {"nothing is known of it", "example.com", "Deployment", false, ""},
+		"a kind of somebody's":     {"nothing is known of it", "example.com", "Widget", false, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if unknown, meant := scaffold.Unknown(tt.group, tt.kind); unknown != tt.unknown || meant != tt.meant {
+				t.Errorf("%s: %t, %q; want %t, %q", tt.reason, unknown, meant, tt.unknown, tt.meant)
+			}
+		})
 	}
 }

@@ -99,16 +99,8 @@ func (a *announcer) review(p *v1alpha1.ClusterRegoPolicy, s index.Summary) time.
 
 // next decides on the events of a policy as a whole, and remembers them as said.
 func (s *announced) next(p *v1alpha1.ClusterRegoPolicy, now index.Summary) []notice {
-	var out []notice
-	incomplete := map[string]bool{}
-	for _, k := range now.Incomplete {
-		incomplete[k.Group+"/"+k.Kind] = true
-	}
-	if len(incomplete) > 0 && !maps.Equal(incomplete, s.incomplete) {
-		out = append(out, scanIncomplete(p, now))
-	}
-	s.incomplete = incomplete
-	if now.State == v1alpha1.ScanPending {
+	out := s.unread(p, now)
+	if now.State == v1alpha1.ScanPending || now.Vague() {
 		return out
 	}
 	if s.revision != now.Revision {
@@ -117,7 +109,7 @@ func (s *announced) next(p *v1alpha1.ClusterRegoPolicy, now index.Summary) []not
 			out = append(out, firstPass(p, now))
 		}
 	}
-	if now.State != v1alpha1.ScanComplete {
+	if now.State != v1alpha1.ScanComplete || now.Errors > 0 { // what couldn't be judged may violate
 		s.violating = s.violating || now.Violating > 0
 		return out
 	}
@@ -125,6 +117,19 @@ func (s *announced) next(p *v1alpha1.ClusterRegoPolicy, now index.Summary) []not
 		out = append(out, violationsResolved(p, now))
 	}
 	s.violating = now.Violating > 0
+	return out
+}
+
+// unread tells of other kinds than before that can't be listed or watched.
+func (s *announced) unread(p *v1alpha1.ClusterRegoPolicy, now index.Summary) (out []notice) {
+	incomplete := map[string]bool{}
+	for _, k := range now.Incomplete {
+		incomplete[k.Group+"/"+k.Kind] = true
+	}
+	if len(incomplete) > 0 && !maps.Equal(incomplete, s.incomplete) {
+		out = append(out, scanIncomplete(p, now))
+	}
+	s.incomplete = incomplete
 	return out
 }
 

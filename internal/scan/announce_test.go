@@ -69,6 +69,11 @@ func TestPolicyEvents(t *testing.T) {
 		return index.Summary{Revision: revision, State: state,
 			Counts: index.Counts{Scanned: 40, Violating: violating, Violations: violating}, Incomplete: incomplete}
 	}
+	failing := func(revision string, errors, unknown int) index.Summary {
+		s := state(revision, v1alpha1.ScanComplete, 0)
+		s.Errors, s.ErrorsUnknown = errors, unknown
+		return s
+	}
 	widgets := v1alpha1.IncompleteKind{Kind: "Widget", Message: "Widget isn't served"}
 	gadgets := v1alpha1.IncompleteKind{Kind: "Gadget", Message: "Gadget isn't served"}
 	pending, complete, incomplete := v1alpha1.ScanPending, v1alpha1.ScanComplete, v1alpha1.ScanIncomplete
@@ -101,6 +106,19 @@ func TestPolicyEvents(t *testing.T) {
 			want: recorded{"ClusterRegoPolicy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all",
 				"ClusterRegoPolicy ScanIncomplete: the figures are a lower bound; Widget isn't served",
 				"ClusterRegoPolicy ViolationResolved: none of 40 objects violates the policy any more"},
+		},
+		"none while some can't be judged isn't resolved": {
+			reason: "they may violate as before",
+			states: []index.Summary{state("r1", complete, 2), failing("r1", 40, 0), state("r1", complete, 2),
+				failing("r1", 1, 0), state("r1", complete, 0)},
+			want: recorded{"ClusterRegoPolicy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all",
+				"ClusterRegoPolicy ViolationResolved: none of 40 objects violates the policy any more"},
+		},
+		"a first pass that judges nothing is summarised once it does": {
+			reason: "what the rules look up wasn't known yet",
+			states: []index.Summary{failing("r1", 40, 40), state("r1", complete, 2)},
+			want: recorded{
+				"ClusterRegoPolicy ViolationFound: 2 of 40 objects violate revision r1, 2 violations in all"},
 		},
 		"an incomplete scan is told again only for other kinds": {
 			reason: "a problem that stays is no transition",

@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/override"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/policy/template"
 	"evenkeel.dev/evenkeel/internal/scan/index"
@@ -47,6 +48,15 @@ func TestConditionsOfPolicies(t *testing.T) {
 		state("in force; the strategy that it refers to can't be followed",
 			catalog.Status{Revision: "r1",
 				Unresolved: &strategy.Problem{Reason: v1alpha1.ReasonStrategyInvalid, Message: "spec.waves"}},
+			complete),
+		state("in force; the objects that its rules look up are known", catalog.Status{Revision: "r1",
+			References: []inventory.Reference{{Kind: "Node"}}}, complete),
+		state("in force; the objects of some kind that its rules look up aren't known", catalog.Status{Revision: "r1",
+			References: []inventory.Reference{{Kind: "Node"}}, Unknown: []inventory.Unknown{{
+				Reference: inventory.Reference{Kind: "Node"}, Reason: v1alpha1.ReasonTooLarge,
+				Err: errors.New("it doesn't fit")}}}, complete),
+		state("an earlier revision is in force; what its rules look up is being listed", catalog.Status{Revision: "r1",
+			Ahead: &catalog.Ahead{Awaits: []inventory.Unknown{{Reference: inventory.Reference{Kind: "Node"}}}}},
 			complete),
 		state("it doesn't compile; an earlier revision is in force", bad, complete),
 		state("it doesn't compile; nothing is in force", catalog.Status{Err: bad.Err}, nil),

@@ -117,6 +117,9 @@ func (r *StatusController) inCatalog(ctx context.Context, p *v1alpha1.ClusterReg
 	if !known || status.Err != nil {
 		return status, known, nil
 	}
+	if status.Ahead != nil {
+		return status, status.Ahead.Generation >= p.Generation, nil
+	}
 	named, err := strategy.Read(ctx, r.client, strategy.Named(p))
 	heard := reasonOf(status.Unresolved) == reasonOf(strategy.Resolve(p.DeepCopy(), named))
 	return status, heard && status.Generation >= p.Generation, err

@@ -73,7 +73,7 @@ func TestStatusIsWrittenAtMostOnceInAnInterval(t *testing.T) {
 		t.Fatalf("three changes made %d writes, want 3: %q", len(patches), patches)
 	}
 	want := `{"status":{"conditions":[{"lastTransitionTime":"2026-01-02T03:04:06Z","message":"revision ` + revision +
-		` is in force; 1 of 2 objects violate it","observedGeneration":1,"reason":"Compiled","status":"True","type":"Ready"}],"scan":{"scanned":2}}}`
+		` is in force; 1 of 2 objects violates it","observedGeneration":1,"reason":"Compiled","status":"True","type":"Ready"}],"scan":{"scanned":2}}}`
 	if diff := cmp.Diff(want, patches[2]); diff != "" {
 		t.Errorf("only what changed is written (-want +got):\n%s", diff)
 	}

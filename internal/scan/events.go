@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
@@ -42,20 +43,20 @@ func violationFound(t index.Transition) notice {
 
 func firstPass(p *v1alpha1.ClusterRegoPolicy, s index.Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, v1alpha1.EventViolationFound,
-		fmt.Sprintf("%d of %d objects violate revision %s, %d violations in all", s.Violating, s.Scanned, s.Revision,
-			s.Violations))
+		fmt.Sprintf("%s revision %s, %s in all", share(s.Violating, s.Scanned), s.Revision,
+			prose.Count(s.Violations, "violation")))
 }
 
 func moreViolations(p *v1alpha1.ClusterRegoPolicy, more int, s index.Summary) notice {
 	return onPolicy(p, corev1.EventTypeWarning, v1alpha1.EventViolationFound,
-		fmt.Sprintf("%d more objects began to violate than have events of their own; %d of %d objects violate now",
-			more, s.Violating, s.Scanned))
+		fmt.Sprintf("%s began to violate than have events of their own; %s now",
+			prose.Count(more, "more object"), share(s.Violating, s.Scanned)))
 }
 
 func violationsResolved(p *v1alpha1.ClusterRegoPolicy, s index.Summary) notice {
-	note := fmt.Sprintf("none of %d objects violates the policy any more", s.Scanned)
+	note := fmt.Sprintf("none of %s violates the policy any more", prose.Count(s.Scanned, "object"))
 	if s.Waived > 0 {
-		note += fmt.Sprintf(", but for %d that are waived", s.Waived)
+		note += fmt.Sprintf(", but for %d that %s waived", s.Waived, prose.Verb(s.Waived, "is", "are"))
 	}
 	return onPolicy(p, corev1.EventTypeNormal, v1alpha1.EventViolationResolved, note)
 }
@@ -84,4 +85,9 @@ func onPolicy(p *v1alpha1.ClusterRegoPolicy, eventType, reason, note string) not
 func policyReference(name string, uid types.UID) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy", Name: name,
 		UID: uid}
+}
+
+// share says how many of some objects violate.
+func share(n, of int) string {
+	return fmt.Sprintf("%d of %s %s", n, prose.Count(of, "object"), prose.Verb(n, "violates", "violate"))
 }

@@ -73,7 +73,7 @@ func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *index.
 		out.Record = complies.Everything()
 		return out
 	}
-	out.Record = complies.Except(faults, string(u.GetUID()), u.GetResourceVersion())
+	out.Record = complies.Except(faults, out.Key, string(u.GetUID()), u.GetResourceVersion())
 	return out
 }
 
@@ -87,14 +87,14 @@ func (j *judge) request(u *unstructured.Unstructured) *policy.Request {
 	return r
 }
 
-// faultOf is epoch for a decision that found nothing wrong. The object of one that is
+// faultOf is zero for a decision that found nothing wrong. The object of one that is
 // leaving is being deleted.
 func faultOf(t *index.Tally, d *catalog.Result, leaving bool) index.Fault {
 	err := cmp.Or(d.Err, d.FixErr)
 	if err == nil && len(d.Violations) == 0 {
 		return index.Fault{}
 	}
-	f := index.Fault{Tally: t, Failed: err != nil}
+	f := index.Fault{Tally: t, Failed: err != nil, Unknown: policy.LookupUnknown(err)}
 	if err != nil {
 		f.Message = err.Error()
 	}

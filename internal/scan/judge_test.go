@@ -40,6 +40,7 @@ func newJudge(tallies map[string]*index.Tally, v verdicts) *judge {
 func TestJudge(t *testing.T) {
 	tallies := newScanned(inForce("p", "r1"), inForce("q", "r1")).tallies
 	p, q := tallies["p"], tallies["q"]
+	unknown := &policy.UnknownReferenceError{Kind: "Service", Err: errors.New("its watch is broken")}
 	violation := []policy.Violation{{Message: "first"}, {Message: "second"}}
 	cases := map[string]struct {
 		reason    string
@@ -62,6 +63,12 @@ func TestJudge(t *testing.T) {
 			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Err: errors.New("time limit")},
 				{Policy: "q", Revision: "r1"}},
 			want: map[*index.Tally]index.Fault{p: {Tally: p, Failed: true, Message: "time limit"}, q: {}},
+		},
+		"that lookups weren't known is kept apart": {
+			reason:    "it passes by itself: whoever waits for a pass waits for a verdict",
+			decisions: []policy.Decision{{Policy: "p", Revision: "r1", Err: unknown}},
+			want: map[*index.Tally]index.Fault{
+				p: {Tally: p, Failed: true, Unknown: true, Message: unknown.Error()}},
 		},
 		"a violation beside an error is kept": {
 			reason: "what was found stands, and the error is counted",
@@ -123,7 +130,7 @@ func TestMemoryPerObject(t *testing.T) {
 		bad    bool
 	}{
 		"a compliant object costs its key":     {reason: "the record is shared", budget: 160},
-		"a violating object costs its verdict": {reason: "the body is dropped", budget: 400, bad: true},
+		"a violating object costs its verdict": {reason: "the message is shared", budget: 240, bad: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

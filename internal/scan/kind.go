@@ -49,7 +49,17 @@ type kindScan struct {
 	again chan struct{}
 	stop  context.CancelFunc
 	done  chan struct{}
+	// rested is when the kind may be listed for the sake of changed references, in nanoseconds since 1970.
+	rested atomic.Int64
+	// restedBriefly is the same for the sake of somebody who waits for a pass.
+	restedBriefly atomic.Int64
 }
+
+// restedAt is when the kind may be listed again for the sake of objects that policies refer to.
+func (k *kindScan) restedAt() time.Time { return time.Unix(0, k.rested.Load()) }
+
+// restedBrieflyAt is when it may be for the sake of somebody who waits for a pass.
+func (k *kindScan) restedBrieflyAt() time.Time { return time.Unix(0, k.restedBriefly.Load()) }
 
 // relist asks for a new pass. A pass under way ends first, so that frequent
 // changes can't keep a kind from ever being listed.
@@ -74,6 +84,10 @@ func (k *kindScan) run(ctx context.Context) {
 			continue
 		}
 		k.report(err)
+		if listing.HasNoObjects(err) && !p.recorded.Load() {
+			k.scanner.index.EndEmptyPass(k.kind, p.number)
+		}
+		k.restedBriefly.Store(k.scanner.clock.Now().Add(delay).UnixNano())
 		k.pause(ctx, delay)
 		delay = min(2*delay, lastRetry)
 	}
@@ -91,7 +105,7 @@ func (k *kindScan) report(err error) {
 	}
 	s.metrics.listFailures.WithLabelValues(k.kind.Group, k.kind.Kind).Inc()
 	s.log.V(1).Info("can't scan a kind", "group", k.kind.Group, "kind", k.kind.Kind, "problem", err.Error())
-	s.resolver.refresh()
+	s.resolver.Refresh()
 }
 
 func (k *kindScan) pause(ctx context.Context, d time.Duration) {

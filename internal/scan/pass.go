@@ -25,9 +25,13 @@ type pass struct {
 	resource schema.GroupResource
 	plan     *plan
 	started  time.Time
+	// number is the pass's among all, in the order in which they begin.
+	number uint64
 	// watching says that the latest attempt to watch worked.
 	watching atomic.Bool
 	listed   chan struct{}
+	// recorded says that a list was recorded, be it that it can't be watched.
+	recorded atomic.Bool
 	// read counts the objects that came.
 	read atomic.Int64
 	// release gives back the slot of the pass.
@@ -43,9 +47,9 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	defer p.release()
 	p.drain()
-	mapping, err := p.scan.scanner.resolver.resolve(p.scan.kind)
+	mapping, err := p.scan.scanner.resolver.Resolve(p.scan.kind)
 	if err != nil {
-		return err
+		return p.explain(err)
 	}
 	p.resource = mapping.Resource.GroupResource()
 	ended := make(chan error, 1)
@@ -70,13 +74,14 @@ func (p *pass) acquire(ctx context.Context) error {
 	return nil
 }
 
-// drain takes a request that this pass will satisfy, then the newest plan.
+// drain takes a request that this pass will satisfy, then the newest plan, and begins.
 func (p *pass) drain() {
 	select {
 	case <-p.scan.again:
 	default:
 	}
 	p.plan = p.scan.plan.Load()
+	p.number = p.scan.scanner.index.BeginPass(p.scan.kind)
 }
 
 // await heeds requests only once the list is recorded.
@@ -91,7 +96,7 @@ func (p *pass) await(ended <-chan error) error {
 		return err
 	case <-p.scan.again:
 	case <-resync.C():
-		p.scan.scanner.resolver.refresh()
+		p.scan.scanner.resolver.Refresh()
 	}
 	return errAsked
 }
@@ -140,7 +145,7 @@ func (p *pass) listAndWatch(ctx context.Context, m *meta.RESTMapping) error {
 			compliant: map[string]*index.Compliance{},
 		},
 	}
-	lw := listing.ListWatch(s.client.Resource(m.Resource), s.opts.PageSize, st.toJudged, p.onWatch)
+	lw := st.beginning(listing.ListWatch(s.client.Resource(m.Resource), s.opts.PageSize, st.toJudged, p.onWatch))
 	r := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(lw, s.client), nil, st,
 		cache.ReflectorOptions{
 			Name: "scan", TypeDescription: p.resource.String(), Clock: s.clock,
@@ -158,6 +163,7 @@ func (p *pass) explain(err error) error {
 
 // onListed is called by the reflector when a full list is recorded.
 func (p *pass) onListed() {
+	p.recorded.Store(true)
 	if p.watching.Load() {
 		p.markListed()
 	}
@@ -184,6 +190,10 @@ func (p *pass) markListed() {
 	now := s.clock.Now()
 	s.index.MarkListed(p.scan.kind, p.plan.tallies, now)
 	s.metrics.duration.Observe(now.Sub(p.started).Seconds())
+	took := now.Sub(p.started)
+	p.scan.rested.Store(now.Add(referenceShare * took).UnixNano())
+	p.scan.restedBriefly.Store(now.Add(askedShare * took).UnixNano())
+	s.index.EndPass(p.scan.kind, p.plan.tallies, p.number)
 	close(p.listed)
 	p.release()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -29,7 +30,10 @@ func newScanned(defs ...index.Definition) *scanned {
 	for _, d := range defs {
 		revisions[d.Name] = d.Revision
 	}
-	f := &scanned{Index: index.New(func(name string) (string, bool) { r, ok := revisions[name]; return r, ok })}
+	f := &scanned{Index: index.New(index.Options{Clock: clock.RealClock{}, InForce: func(name string) (string, bool) {
+		r, ok := revisions[name]
+		return r, ok
+	}})}
 	byKind, _ := f.SetPolicies(defs)
 	f.tallies = byKind[configMaps]
 	return f
@@ -37,7 +41,11 @@ func newScanned(defs ...index.Definition) *scanned {
 
 // pass records a full pass and marks the kind as listed.
 func (f *scanned) pass(objects ...*index.Judged) {
-	f.Replace(configMaps, "v1", objects)
+	list := index.NewList()
+	for _, j := range objects {
+		list.Put(j)
+	}
+	f.Replace(configMaps, "v1", list)
 	f.MarkListed(configMaps, f.tallies, epoch)
 }
 
@@ -57,7 +65,7 @@ func (f *scanned) violates(name string) *index.Judged {
 		faults = append(faults, index.Fault{Tally: t, Violations: 1, Message: "bad"})
 	}
 	return &index.Judged{Key: index.KeyOf("ns", name),
-		Record: index.NewCompliance(nil).Except(faults, "uid-"+name, "7")}
+		Record: index.NewCompliance(nil).Except(faults, index.KeyOf("ns", name), "uid-"+name, "7")}
 }
 
 // inForce is a policy in force, as the Index knows it.

@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// settleTime is how long the scanner waits after a change of policies, so that
+	// debounce is how long the scanner waits after a change of policies, so that
 	// a bunch of them costs one pass.
-	settleTime = 100 * time.Millisecond
-	// namespaceSettleTime is the same for changes of namespaces, which are more
+	debounce = 100 * time.Millisecond
+	// namespaceDebounce is the same for changes of namespaces, which are more
 	// frequent and less urgent.
-	namespaceSettleTime = time.Second
+	namespaceDebounce = time.Second
 	// expiryPoll is the longest that the scanner trusts a timer to tell the end of a
 	// waiver: the time of day may be set.
 	expiryPoll = time.Minute
@@ -63,9 +63,10 @@ type Scanner struct {
 	catalog    Catalog
 	index      *index.Index
 	client     dynamic.Interface
-	resolver   *resolver
+	resolver   *listing.Resolver
 	informers  cache.Informers
 	namespaces *namespaces
+	references *referenceChanges
 	metrics    *metrics
 	clock      clock.WithTicker
 	log        logr.Logger
@@ -98,23 +99,35 @@ func (s *Scanner) Start(ctx context.Context) error {
 		return nil
 	}
 	s.sync(ctx)
-	for {
-		expiry, stop := s.nextExpiry()
-		select {
-		case <-ctx.Done():
-			stop()
-			s.running.Wait()
-			return nil
-		case <-expiry:
-			s.sync(ctx)
-		case <-changed:
-			s.wait(ctx, settleTime)
-			s.sync(ctx)
-		case <-s.namespaces.changed:
-			s.wait(ctx, namespaceSettleTime)
-			s.relistNamespaced()
-		}
-		stop()
+	for ctx.Err() == nil {
+		s.next(ctx, changed)
+	}
+	s.running.Wait()
+	return nil
+}
+
+// next waits for something that the scan goes by to change, and goes by it.
+func (s *Scanner) next(ctx context.Context, changed <-chan struct{}) {
+	expiry, stop := s.nextExpiry()
+	defer stop()
+	select {
+	case <-ctx.Done():
+	case <-expiry:
+		s.sync(ctx)
+	case <-changed:
+		s.wait(ctx, debounce)
+		s.sync(ctx)
+	case <-s.namespaces.changed:
+		s.wait(ctx, namespaceDebounce)
+		s.relistNamespaced()
+	case <-s.references.changed():
+		s.relistReferring()
+	case <-s.references.due():
+		s.relistReferring()
+	case <-s.index.Asked():
+		s.relistReferring()
+	case <-s.references.states():
+		s.tellReferring()
 	}
 }
 

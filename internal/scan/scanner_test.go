@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery/cached/memory"
 	discoveryfake "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
@@ -32,6 +31,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/scan/index"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
 const needsOwner = `package evenkeel.owner
@@ -55,7 +55,7 @@ type world struct {
 	clock      *clocktesting.FakeClock
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, tune ...func(*Options)) *world {
 	w := &world{t: t, ctx: t.Context(), catalog: catalog.New(catalog.Options{})}
 	w.client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(
 		runtime.NewScheme(), map[schema.GroupVersionResource]string{
@@ -76,17 +76,21 @@ func newWorld(t *testing.T) *world {
 	if w.namespaces, err = informers.FakeInformerFor(w.ctx, &corev1.Namespace{}); err != nil {
 		t.Fatal(err)
 	}
-	w.index = index.New(func(name string) (string, bool) { return w.catalog.Snapshot().Revision(name) })
+	clock := clocktesting.NewFakeClock(epoch)
+	w.index = index.New(index.Options{Clock: clock,
+		InForce: func(name string) (string, bool) { return w.catalog.Snapshot().Revision(name) }})
 	m, err := newMetrics(prometheus.NewRegistry(), w.index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := clocktesting.NewFakeClock(epoch)
 	opts := Options{Clock: clock}.withDefaults()
+	for _, tune := range tune {
+		tune(&opts)
+	}
 	s := &Scanner{
 		catalog: w.catalog, index: w.index, client: w.client, informers: informers,
-		resolver: newResolver(memory.NewMemCacheClient(w.discovery), clock), namespaces: newNamespaces(),
-		metrics: m, clock: clock, log: logr.Discard(), opts: opts,
+		resolver: listing.NewResolver(w.discovery, clock), namespaces: newNamespaces(),
+		metrics: m, clock: clock, log: logr.Discard(), opts: opts, references: newReferenceChanges(nil),
 		slots: make(chan struct{}, opts.MaxConcurrentPasses), kinds: map[schema.GroupKind]*kindScan{},
 	}
 	w.changes, w.clock = w.index.Changes(), clock

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,8 +20,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
-// Options tune the scan. The epoch value means the defaults.
+// Options tune the scan. The zero value means the defaults.
 type Options struct {
+	// Catalog has the policies, templates, waivers and overrides.
+	Catalog Catalog
 	// ResyncPeriod is how often every kind is listed anew, give or take a tenth.
 	// Default: 10 minutes.
 	ResyncPeriod time.Duration
@@ -34,6 +35,8 @@ type Options struct {
 	// StatusInterval is the least time between two writes of one policy's status.
 	// Default: 1 second.
 	StatusInterval time.Duration
+	// References tell that objects that policies refer to have changed. Default: nothing does.
+	References References
 	// Clock is the time. Default: the real one.
 	Clock clock.WithTicker
 	// Registerer takes the metrics. Default: controller-runtime's registry.
@@ -62,65 +65,79 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Setup adds the scanner and the status controllers of policies, templates and waivers to
-// the manager and returns the Index that they fill. All run on the leader alone; elsewhere the
-// Index stays empty and knows no policy.
-func Setup(mgr ctrl.Manager, policies Catalog, opts Options) (*index.Index, error) {
-	opts = opts.withDefaults()
-	findings := index.New(func(name string) (string, bool) { return policies.Snapshot().Revision(name) })
-	metrics, err := newMetrics(opts.Registerer, findings)
+// Controllers are the scanner and the controllers of the status of policies, templates, waivers, strategies and
+// overrides. All run on the leader alone; elsewhere the Index stays empty and knows no policy.
+type Controllers struct {
+	options Options
+	index   *index.Index
+}
+
+// NewControllers makes them.
+func NewControllers(o Options) *Controllers {
+	o = o.withDefaults()
+	return &Controllers{options: o, index: index.New(index.Options{Clock: o.Clock,
+		InForce: func(name string) (string, bool) { return o.Catalog.Snapshot().Revision(name) }})}
+}
+
+// Index is what the scanner fills.
+func (c *Controllers) Index() *index.Index { return c.index }
+
+// Register joins the manager.
+func (c *Controllers) Register(mgr ctrl.Manager) error {
+	o := &c.options
+	recorder := mgr.GetEventRecorder("evenkeel-scan")
+	announcer := newAnnouncer(recorder, o.Clock)
+	c.index.OnTransitions(announcer.found)
+	if err := c.scan(mgr); err != nil {
+		return err
+	}
+	if err := override.RegisterMetrics(o.Registerer, func(now time.Time, each func(string, *override.Override)) {
+		o.Catalog.Snapshot().Overrides(now, each)
+	}, o.Clock); err != nil {
+		return err
+	}
+	for _, controller := range []interface{ Register(mgr ctrl.Manager) error }{
+		&StatusController{client: mgr.GetClient(), catalog: o.Catalog, index: c.index, changes: c.index.Changes(),
+			announcer: announcer, clock: o.Clock, interval: o.StatusInterval, written: map[string]time.Time{}},
+		&TemplateController{client: mgr.GetClient(), catalog: o.Catalog, clock: o.Clock},
+		strategy.NewController(strategy.Options{Client: mgr.GetClient(), Clock: o.Clock}),
+		&WaiverController{client: mgr.GetClient(), catalog: o.Catalog, recorder: recorder, clock: o.Clock},
+		override.NewController(override.Options{Client: mgr.GetClient(), Catalog: o.Catalog, Recorder: recorder,
+			Clock: o.Clock}),
+	} {
+		if err := controller.Register(mgr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scan adds the scanner to the manager.
+func (c *Controllers) scan(mgr ctrl.Manager) error {
+	o := &c.options
+	metrics, err := newMetrics(o.Registerer, c.index)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	dyn, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
-		return nil, fmt.Errorf("make the scan's client: %w", err)
+		return fmt.Errorf("make the scan's client: %w", err)
 	}
 	disco, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
-		return nil, fmt.Errorf("make the scan's discovery client: %w", err)
+		return fmt.Errorf("make the scan's discovery client: %w", err)
 	}
-	recorder := mgr.GetEventRecorder("evenkeel-scan")
-	announcer := newAnnouncer(recorder, opts.Clock)
-	findings.OnTransitions(announcer.found)
 	scanner := &Scanner{
-		catalog: policies, index: findings, client: dyn,
-		resolver:  newResolver(memory.NewMemCacheClient(disco), opts.Clock),
+		catalog: o.Catalog, index: c.index, client: dyn,
+		resolver:  listing.NewResolver(disco, o.Clock),
 		informers: mgr.GetCache(), namespaces: newNamespaces(), metrics: metrics,
-		clock: opts.Clock, log: mgr.GetLogger().WithName("scan"), opts: opts,
-		slots: make(chan struct{}, opts.MaxConcurrentPasses),
+		references: newReferenceChanges(o.References), clock: o.Clock,
+		log: mgr.GetLogger().WithName("scan"), opts: *o,
+		slots: make(chan struct{}, o.MaxConcurrentPasses),
 		kinds: map[schema.GroupKind]*kindScan{},
 	}
 	if err := mgr.Add(scanner); err != nil {
-		return nil, fmt.Errorf("add the scanner to the manager: %w", err)
+		return fmt.Errorf("add the scanner to the manager: %w", err)
 	}
-	status := &StatusController{
-		client: mgr.GetClient(), catalog: policies, index: findings, changes: findings.Changes(), announcer: announcer,
-		clock: opts.Clock, interval: opts.StatusInterval, written: map[string]time.Time{},
-	}
-	if err := status.Register(mgr); err != nil {
-		return nil, err
-	}
-	templates := &TemplateController{client: mgr.GetClient(), catalog: policies, clock: opts.Clock}
-	if err := templates.Register(mgr); err != nil {
-		return nil, err
-	}
-	strategies := &strategy.Controller{Client: mgr.GetClient(), Clock: opts.Clock}
-	if err := strategies.Register(mgr); err != nil {
-		return nil, err
-	}
-	waivers := &WaiverController{client: mgr.GetClient(), catalog: policies, recorder: recorder, clock: opts.Clock}
-	if err := waivers.Register(mgr); err != nil {
-		return nil, err
-	}
-	if err := override.RegisterMetrics(opts.Registerer, func(now time.Time, each func(string, *override.Override)) {
-		policies.Snapshot().Overrides(now, each)
-	}, opts.Clock); err != nil {
-		return nil, err
-	}
-	overrides := &override.Controller{Client: mgr.GetClient(), Catalog: policies, Recorder: recorder, Clock: opts.Clock}
-	if err := overrides.Register(mgr); err != nil {
-		return nil, err
-	}
-	return findings, nil
+	return nil
 }

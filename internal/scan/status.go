@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/template"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
@@ -34,7 +35,8 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 	conditions := conditionsOf(c, summary)
 	if c.Err == nil && pending(summary) && scannedBefore(p, c.Revision) {
 		conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool {
-			return c.Type == v1alpha1.ConditionSlow || c.Type == v1alpha1.ConditionOverridden // they are of now
+			return slices.Contains([]string{v1alpha1.ConditionSlow, v1alpha1.ConditionOverridden,
+				v1alpha1.ConditionReferencesKnown}, c.Type) // they are of now
 		})
 	}
 	s.Revision, s.InForce, s.Engine = c.Revision, c.InForce, c.Engine
@@ -50,6 +52,7 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 		conditions = append(conditions,
 			kube.ConditionTrue(v1alpha1.ConditionOverridden, v1alpha1.ReasonPolicyOverridden, c.Override.String()))
 	}
+	conditions = append(conditions, referencesKnown(p, c)...)
 	kube.SetConditions(p, now.Time, conditions...)
 }
 
@@ -86,23 +89,13 @@ func sampleOf(f policy.Finding) v1alpha1.ViolationSample {
 // conditionsOf are the conditions that hold.
 func conditionsOf(c catalog.Status, s *index.Summary) []metav1.Condition {
 	switch {
-	case errors.Is(c.Err, catalog.ErrMalformed):
-		return kube.Stalled(v1alpha1.ReasonInvalid, malformedMessage(c))
-	case errors.Is(c.Err, template.ErrNotFound):
-		// it may be on its way
-		return kube.Underway(v1alpha1.ReasonTemplateNotFound, notInForce(c, "make it, or correct spec.templateRef"))
-	case errors.Is(c.Err, template.ErrFailed):
-		return kube.Stalled(v1alpha1.ReasonTemplateFailed, notInForce(c, "correct the template"))
-	case errors.As(c.Err, new(*template.ParametersError)):
-		return kube.Stalled(v1alpha1.ReasonParametersInvalid, notInForce(c, "correct spec.parameters"))
 	case c.Err != nil:
-		return kube.Stalled(v1alpha1.ReasonCompileFailed, notInForce(c, "correct spec.rego"))
+		return brokenConditions(c)
+	case c.Ahead != nil:
+		return scanning(aheadMessage(c))
 	case pending(s):
-		unknown := kube.Underway(v1alpha1.ReasonScanning,
-			fmt.Sprintf("revision %s is in force for admission; the first pass over what exists isn't finished",
-				c.Revision))
-		unknown[0].Status = metav1.ConditionUnknown // whether some kind can't be listed shows when it is
-		return unknown
+		return scanning(fmt.Sprintf("revision %s is in force for admission; the first pass over what exists isn't "+
+			"finished", c.Revision))
 	case s.State == v1alpha1.ScanIncomplete:
 		return kube.Underway(v1alpha1.ReasonScanIncomplete, incompleteMessage(s)) // it is listed again and again
 	case c.Unresolved != nil && c.Unresolved.Reason == v1alpha1.ReasonStrategyNotFound:
@@ -112,6 +105,30 @@ func conditionsOf(c catalog.Status, s *index.Summary) []metav1.Condition {
 	default:
 		return kube.Ready(v1alpha1.ReasonCompiled, completeMessage(s))
 	}
+}
+
+// brokenConditions are those of a policy whose newest definition isn't in force, and why.
+func brokenConditions(c catalog.Status) []metav1.Condition {
+	switch {
+	case errors.Is(c.Err, catalog.ErrMalformed):
+		return kube.Stalled(v1alpha1.ReasonInvalid, malformedMessage(c))
+	case errors.Is(c.Err, template.ErrNotFound):
+		// it may be on its way
+		return kube.Underway(v1alpha1.ReasonTemplateNotFound, notInForce(c, "make it, or correct spec.templateRef"))
+	case errors.Is(c.Err, template.ErrFailed):
+		return kube.Stalled(v1alpha1.ReasonTemplateFailed, notInForce(c, "correct the template"))
+	case errors.As(c.Err, new(*template.ParametersError)):
+		return kube.Stalled(v1alpha1.ReasonParametersInvalid, notInForce(c, "correct spec.parameters"))
+	default:
+		return kube.Stalled(v1alpha1.ReasonCompileFailed, notInForce(c, "correct spec.rego"))
+	}
+}
+
+// scanning are the conditions until the first pass has ended: whether some kind can't be listed shows then.
+func scanning(message string) []metav1.Condition {
+	unknown := kube.Underway(v1alpha1.ReasonScanning, message)
+	unknown[0].Status = metav1.ConditionUnknown
+	return unknown
 }
 
 // pending says whether the first pass of the scan isn't finished.
@@ -129,9 +146,9 @@ func scannedBefore(p *v1alpha1.ClusterRegoPolicy, revision string) bool {
 
 func malformedMessage(c catalog.Status) string {
 	if c.Revision == "" {
-		return fmt.Sprintf("%v; no revision is in force: apply the policy anew", c.Err)
+		return fmt.Sprintf("%v; no revision is in force: apply the policy again", c.Err)
 	}
-	return fmt.Sprintf("%v; the last good revision %s stays in force: apply the policy anew", c.Err, c.Revision)
+	return fmt.Sprintf("%v; the last good revision %s stays in force: apply the policy again", c.Err, c.Revision)
 }
 
 // notInForce says why the newest definition isn't in force, what is, and what to do.
@@ -141,6 +158,16 @@ func notInForce(c catalog.Status, do string) string {
 			c.Err, do)
 	}
 	return fmt.Sprintf("%v; the last good revision %s stays in force: %s", c.Err, c.Revision, do)
+}
+
+// aheadMessage says what the newest definition waits for.
+func aheadMessage(c catalog.Status) string {
+	message := fmt.Sprintf("revision %s stays in force until the objects are listed that the newest one looks up, "+
+		"for a minute at most", c.Revision)
+	for _, u := range c.Ahead.Awaits {
+		message += "; being listed: " + u.Reference.String()
+	}
+	return message
 }
 
 // unresolvedMessage says first what doesn't hold: the policy gates and scans all the same.
@@ -157,9 +184,9 @@ func incompleteMessage(s *index.Summary) string {
 }
 
 func completeMessage(s *index.Summary) string {
-	message := fmt.Sprintf("revision %s is in force; %d of %d objects violate it", s.Revision, s.Violating, s.Scanned)
+	message := fmt.Sprintf("revision %s is in force; %s it", s.Revision, share(s.Violating, s.Scanned))
 	if s.Waived > 0 {
-		message += fmt.Sprintf("; %d more are waived", s.Waived)
+		message += fmt.Sprintf("; %d more %s waived", s.Waived, prose.Verb(s.Waived, "is", "are"))
 	}
 	if s.Errors > 0 {
 		message += fmt.Sprintf("; %d couldn't be judged, the first is %s", s.Errors, s.FirstError)

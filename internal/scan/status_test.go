@@ -4,6 +4,7 @@ package scan
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/scan/index"
 )
 
@@ -92,7 +94,7 @@ func TestConditions(t *testing.T) {
 			catalog: catalog.Status{Revision: "r1"},
 			summary: summary(v1alpha1.ScanComplete, index.Counts{Scanned: 40, Violating: 1, Waived: 2}),
 			want: []cond{{"Ready", "True", "Compiled",
-				"revision r1 is in force; 1 of 40 objects violate it; 2 more are waived"}},
+				"revision r1 is in force; 1 of 40 objects violates it; 2 more are waived"}},
 		},
 		"objects that can't be judged are named": {
 			reason:  "an evaluation error is never silent",
@@ -208,5 +210,27 @@ func TestASlowPolicySaysSoWhileItIs(t *testing.T) {
 			ready.Status != metav1.ConditionTrue {
 			t.Errorf("a slow policy is in force all the same: %+v", ready)
 		}
+	}
+}
+
+// TestAPolicySaysWhatItWaitsFor has an edit wait for a list.
+func TestAPolicySaysWhatItWaitsFor(t *testing.T) {
+	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
+	status := catalog.Status{Revision: "r1", Generation: 1, Ahead: &catalog.Ahead{Generation: 2,
+		Awaits: []inventory.Unknown{{Reference: inventory.Reference{Kind: "Node"}}}}}
+	complete := &index.Summary{Revision: "r1", State: v1alpha1.ScanComplete, Counts: index.Counts{Scanned: 3}}
+	applyStatus(p, status, complete, metav1.Now())
+	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionUnknown || ready.Reason != v1alpha1.ReasonScanning ||
+		!strings.Contains(ready.Message, "revision r1 stays in force") || !strings.Contains(ready.Message, "Node") {
+		t.Errorf("while it waits it says %+v", ready)
+	}
+	if !meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReconciling) || p.Status.Revision != "r1" {
+		t.Errorf("clients take it for done: %+v", p.Status)
+	}
+	status.Revision, status.Generation, status.Ahead = "r2", 2, nil
+	applyStatus(p, status, &index.Summary{Revision: "r2", State: v1alpha1.ScanComplete}, metav1.Now())
+	if !meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("it is in force, and says %+v", p.Status.Conditions)
 	}
 }

@@ -15,8 +15,7 @@ import (
 )
 
 // store takes what a reflector reads of one kind, judges it and records the
-// verdict. During the initial stream the reflector calls the Transformer, so
-// that a body is dropped as soon as it has been judged.
+// verdict. A body is dropped as soon as it has been judged: see beginning.
 type store struct {
 	// ctx is the pass's: evaluation stops with it.
 	ctx   context.Context
@@ -27,6 +26,8 @@ type store struct {
 	listed func()
 	// read counts the objects that came.
 	read *atomic.Int64
+	// streamed is the list that the latest watch began with; nil when the list comes in pages.
+	streamed *index.List
 }
 
 var _ cache.TransformingStore = (*store)(nil)
@@ -77,20 +78,24 @@ func (s *store) Delete(obj any) error {
 	return nil
 }
 
-// Replace records a full list.
+// Replace records a full list: the one that was streamed, or else these objects.
 func (s *store) Replace(objs []any, _ string) error {
-	items := make([]*index.Judged, 0, len(objs))
+	list := s.streamed
+	s.streamed = nil
+	if list == nil {
+		list = index.NewList()
+	}
 	for _, obj := range objs {
 		j, err := s.toJudged(obj)
 		if err != nil {
 			return err
 		}
-		items = append(items, j)
+		list.Put(j)
 	}
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("scan %s: %w", s.kind, err)
 	}
-	s.index.Replace(s.kind, s.judge.kind.APIVersion(), items)
+	s.index.Replace(s.kind, s.judge.kind.APIVersion(), list)
 	s.listed()
 	return nil
 }

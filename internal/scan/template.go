@@ -24,6 +24,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/template"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // TemplateCatalog is what the status of templates needs of catalog.Catalog.
@@ -144,7 +145,7 @@ func templateConditions(t *v1alpha1.RegoTemplate, status catalog.TemplateStatus,
 	switch {
 	case v1alpha1.Malformed(t) != "":
 		return kube.Stalled(v1alpha1.ReasonInvalid,
-			fmt.Sprintf("%v; policies keep their last good revision: apply the template anew", status.Err))
+			fmt.Sprintf("%v; policies keep their last good revision: apply the template again", status.Err))
 	case errors.As(status.Err, &unfit):
 		return kube.Stalled(v1alpha1.ReasonSchemaInvalid,
 			fmt.Sprintf("%v; policies keep their last good revision: correct spec.parameterSchema", status.Err))
@@ -155,7 +156,8 @@ func templateConditions(t *v1alpha1.RegoTemplate, status catalog.TemplateStatus,
 		return kube.Underway(v1alpha1.ReasonInUse,
 			"it is being deleted, and stays while policies name it: "+strings.Join(users, ", "))
 	}
-	return kube.Ready(v1alpha1.ReasonCompiled, fmt.Sprintf("its rule compiles; %d policies name it", len(users)))
+	return kube.Ready(v1alpha1.ReasonCompiled, fmt.Sprintf("its rule compiles; %s %s it",
+		prose.Count(len(users), "policy"), prose.Verb(len(users), "names", "name")))
 }
 
 // templateBehind says that the catalog doesn't have the template yet as it is, so that what it

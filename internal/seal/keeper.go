@@ -79,8 +79,8 @@ func (k *Keeper) make(ctx context.Context) (*corev1.Secret, error) {
 	for _, plan := range plans.Items {
 		if plan.Annotations[v1alpha1.AnnotationSeal] != "" {
 			return nil, fmt.Errorf(
-				"it is gone, and plan %s is sealed with it, so that no record can be told from a forged one: "+
-					"restore the Secret, or look at what the plans have written and delete them all (kubectl delete "+
+				"it is gone, and plan %s is sealed with it, so that no record can be distinguished from a forged one: "+
+					"restore the Secret, or check what the plans have written and delete them all (kubectl delete "+
 					"remediations --all); a new key is made then: %w", plan.Name, ErrUnproven)
 		}
 	}

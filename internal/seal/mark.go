@@ -65,6 +65,7 @@ func partsOf(obj client.Object) (sealed, bool) {
 	case *v1alpha1.Remediation:
 		plan, status := o.Spec.DeepCopy(), o.Status.DeepCopy()
 		plan.DesiredState, plan.RetryToken, plan.WindowOverride, plan.Reason, plan.Requests = "", "", "", "", nil
+		plan.PausedUntil = nil
 		status.Seal, status.Conditions, status.ObservedGeneration, status.Evidence = "", nil, 0, nil
 		s.kind, s.plan, s.statusSeal = "Remediation", plan, o.Status.Seal
 		if !reflect.DeepEqual(*status, v1alpha1.RemediationStatus{}) {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // MarksName is the Secret, in the manager's own namespace, that holds how far the
@@ -75,8 +76,8 @@ func (m *Marks) CheckSlices(ctx context.Context, plan *v1alpha1.Remediation,
 }
 
 func earlier(what string, have, want int64) error {
-	return fmt.Errorf("%s: what is recorded is older than what the manager recorded last (%d of %d writes): somebody "+
-		"has brought an earlier state back: %w", what, have, want, ErrUnproven)
+	return fmt.Errorf("%s: what is recorded is older than what the manager recorded last (%d of %s): somebody "+
+		"has brought an earlier state back: %w", what, have, prose.Count(want, "write"), ErrUnproven)
 }
 
 func sumOf(slices []*v1alpha1.RemediationSlice) (sum int64) {

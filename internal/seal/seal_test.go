@@ -108,7 +108,7 @@ func TestWhatTheManagerWritesIsProvenAfterARestartToo(t *testing.T) {
 	}
 	// What people may say, conditions and other metadata are no part of it.
 	p.Spec.DesiredState, p.Spec.RetryToken, p.Spec.Reason = v1alpha1.StateUndone, "1", "why"
-	p.Spec.WindowOverride = "uid"
+	p.Spec.WindowOverride, p.Spec.PausedUntil = "uid", &metav1.Time{Time: time.Unix(0, 0)}
 	p.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ann"}}
 	p.Finalizers = nil
 	if err := w.api.Update(ctx, p); err != nil {

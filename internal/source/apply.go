@@ -33,7 +33,7 @@ type applier struct {
 // which is refused keeps all others from being written; then all are written, and
 // only then what left the repository is removed: after a crash at any point the
 // next pass does what is left.
-func (a *applier) apply(ctx context.Context, p *plan) error {
+func (a *applier) apply(ctx context.Context, p *changes) error {
 	if err := a.each(p.write, func(want directory.Located) error { return a.try(ctx, want) }); err != nil {
 		return err
 	}

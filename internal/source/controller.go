@@ -57,7 +57,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	before, start := src.DeepCopy(), c.clock.Now()
 	writer := kube.NewStatusWriter(c.client, src)
-	seen, failed, err := c.look(ctx, src)
+	seen, failed, err := c.sync(ctx, src)
 	if err != nil {
 		return again(err)
 	}

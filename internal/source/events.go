@@ -69,12 +69,18 @@ func (c *Controller) announceEnd(src *v1alpha1.PolicySource, policies []v1alpha1
 	for i, p := range policies {
 		names[i] = p.Name
 	}
-	note := fmt.Sprintf("%d policies stay in force without a source (%s)", len(names), kept)
+	c.record(src, corev1.EventTypeWarning, v1alpha1.EventPolicySourceDeleted, ending(names, kept)+naming(": ", names))
+}
+
+// ending says of a deleted source's policies that they stay, and why, or that they are gone.
+func ending(names []string, kept string) string {
+	n := len(names)
 	if kept == "" {
-		note = fmt.Sprintf("%d policies were removed with it and are no longer enforced (spec.deletionPolicy: %s)",
-			len(names), v1alpha1.DeletionDelete)
+		return fmt.Sprintf("%s %s removed with it and %s no longer enforced (spec.deletionPolicy: %s)",
+			prose.Count(n, "policy"), prose.Verb(n, "was", "were"), prose.Verb(n, "is", "are"), v1alpha1.DeletionDelete)
 	}
-	c.record(src, corev1.EventTypeWarning, v1alpha1.EventPolicySourceDeleted, note+naming(": ", names))
+	return fmt.Sprintf("%s %s in force without a source (%s)", prose.Count(n, "policy"), prose.Verb(n, "stays", "stay"),
+		kept)
 }
 
 // naming lists the first names.

@@ -35,7 +35,7 @@ func load(files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located, er
 		return nil, err
 	}
 	read := &survey{files: chosen}
-	if err := read.look(dir); err != nil || read.modules == 0 {
+	if err := read.walk(dir); err != nil || read.modules == 0 {
 		return nil, err
 	}
 	tree, err := directory.Within(chosen, dir)
@@ -177,8 +177,8 @@ type survey struct {
 	bytes   int64
 }
 
-// look walks a directory, which may be missing: Git keeps no empty ones.
-func (s *survey) look(dir string) error {
+// walk reads a directory, which may be missing: Git keeps no empty ones.
+func (s *survey) walk(dir string) error {
 	err := fs.WalkDir(s.files, dir, func(at string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -203,7 +203,7 @@ func (s *survey) lookAtLibrary(top, dir string) error {
 	if dir == "." || strings.HasPrefix(shared+"/", dir+"/") {
 		return nil
 	}
-	return s.look(shared)
+	return s.walk(shared)
 }
 
 func (s *survey) count(at string, entry fs.DirEntry) error {

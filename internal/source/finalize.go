@@ -42,7 +42,7 @@ func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) e
 		end = writes.release
 	}
 	if err := end(ctx, live.Items); err != nil {
-		return fmt.Errorf("let go of the policies of PolicySource %s: %w", o, err)
+		return fmt.Errorf("release the policies of PolicySource %s: %w", o, err)
 	}
 	c.announceEnd(src, live.Items, kept)
 	if err := c.fetcher.Forget(string(src.UID)); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // alwaysRemovable is how many policies a percentage always lets go: a small source
@@ -37,7 +38,7 @@ func mayRemove(src *v1alpha1.PolicySource, held int) int {
 
 // tooManyRemoved refuses a revision by which most policies would go; nil when it
 // may be taken. An empty one that the spec allows has been thought of.
-func tooManyRemoved(src *v1alpha1.PolicySource, p *plan, revision string) *failure {
+func tooManyRemoved(src *v1alpha1.PolicySource, p *changes, revision string) *failure {
 	if !prunes(src) || len(p.remove) <= mayRemove(src, p.held) || p.empty && src.Spec.AllowEmpty ||
 		accepts(src, revision) {
 		return nil
@@ -47,9 +48,9 @@ func tooManyRemoved(src *v1alpha1.PolicySource, p *plan, revision string) *failu
 		names = append(names, r.Name)
 	}
 	return stalled(v1alpha1.ReasonTooManyRemoved,
-		"revision %s would remove %d of %d policies, and spec.maxRemoved lets %d go at once, so nothing was changed: "+
+		"revision %s would remove %d of %s, and spec.maxRemoved lets %d go at once, so nothing was changed: "+
 			"put them back, or correct spec.path, include and exclude; if it is meant, %s (%s)",
-		revision, len(p.remove), p.held, mayRemove(src, p.held), acceptance(src, revision),
+		revision, len(p.remove), prose.Count(p.held, "policy"), mayRemove(src, p.held), acceptance(src, revision),
 		naming("it would remove ", names))
 }
 
@@ -95,7 +96,7 @@ func (a *applier) release(ctx context.Context, policies []v1alpha1.ClusterRegoPo
 			return errConflict
 		}
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("let go of policy %s: %w", p.Name, err)
+			return fmt.Errorf("release policy %s: %w", p.Name, err)
 		}
 		return nil
 	})

@@ -87,7 +87,7 @@ func TestWhatOneRevisionMayRemove(t *testing.T) {
 				}
 			}
 			live = append(live, inCluster("others", func(p *v1alpha1.ClusterRegoPolicy) { p.Labels = nil }))
-			p, err := planOf(want, live, hats, nil)
+			p, err := changesOf(want, live, hats, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,5 +187,22 @@ func TestWhatBecomesOfThePoliciesOfADeletedSource(t *testing.T) {
 				t.Errorf("got %q, %t; want %q", why, stay, tc.why)
 			}
 		})
+	}
+}
+
+// Most sources have few policies, many one: what is told of it is read as a sentence.
+func TestOneAndMorePoliciesAreToldInTheirNumber(t *testing.T) {
+	two := []string{"a", "b"}
+	for got, want := range map[string]string{
+		ending(two[:1], "spec.prune: false"): "1 policy stays in force without a source (spec.prune: false)",
+		ending(two, "spec.prune: false"):     "2 policies stay in force without a source (spec.prune: false)",
+		ending(two[:1], ""): "1 policy was removed with it and is no longer enforced " +
+			"(spec.deletionPolicy: Delete)",
+		ending(two, ""): "2 policies were removed with it and are no longer enforced " +
+			"(spec.deletionPolicy: Delete)",
+	} {
+		if got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
 	}
 }

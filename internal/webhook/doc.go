@@ -6,5 +6,5 @@
 // What is joined stands in the rooms below: review judges users' objects, validation checks
 // Evenkeel's own kinds, stamp fills in who did something, certificates and configuration keep
 // the API server asking here. It must never leave a
-// configuration in force that nobody answers for. Start reading at Setup.
+// configuration in force that nobody answers for. Start reading at Admission.
 package webhook

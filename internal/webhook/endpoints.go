@@ -55,6 +55,8 @@ func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]
 				SourcesReviewed: s.Floors.SourcesReviewed}},
 		names.PathOverride: &validation.OverrideHandler{Base: base,
 			Policy: func(name string) *v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Definition(name) }},
+		names.PathDeletion: &validation.DeletionHandler{Base: base, Reader: s.mgr.GetAPIReader(), Self: self,
+			Timeout: s.Timeout},
 		names.PathRecords: &validation.RecordsHandler{Base: base},
 		names.PathStamp:   &stamp.Handler{Base: base},
 	}

@@ -32,16 +32,24 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
-// Setup joins admission to a manager: on every replica the server with its
+// Admission judges requests by the policies in force.
+type Admission struct{ o Options }
+
+// New makes admission, unless its options are wrong.
+func New(o Options) (*Admission, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &Admission{o.withDefaults()}, nil
+}
+
+// Register joins the manager: on every replica the server with its
 // endpoints, the certificate and the readiness checks "webhook" and "catalog"; on
 // the leader the writer of the webhook configurations. With an authority of its own
 // it makes the certificate's Secret when there is none. The API server must be
-// reachable.
-func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
-	if err := opts.Validate(); err != nil {
-		return err
-	}
-	s := setup{mgr: mgr, Options: opts.withDefaults()}
+// reachable: ctx bounds what is asked of it before the manager starts.
+func (a *Admission) Register(ctx context.Context, mgr ctrl.Manager) error {
+	s := setup{mgr: mgr, Options: a.o}
 	for _, step := range []func(context.Context) error{s.prepare, s.certify, s.serve, s.configure} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("setting up admission: %w", err)

@@ -99,6 +99,12 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 
 	It("can't have the manager undo what it never did, though admission was away meanwhile", func(ctx context.Context) {
 		attempt("forge a finished plan while nobody judges it, and ask to undo it")
+		// The key of the records is made for the first plan, and what was there before it is taken over.
+		genuine := suite.Namespace(ctx, "genuine")
+		suite.Create(ctx, fixture.ConfigMap(genuine, "target"))
+		suite.CreatePolicy(ctx, fixture.Policy(genuine, genuine, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic)))
+		suite.AwaitPhase(ctx, genuine, v1alpha1.PhaseSucceeded)
 		away := suite.AsManager() // whom admission doesn't ask about
 		rem, slice := forgery(namespace, namespace, victim)
 		suite.CleanUp(namespace)

@@ -201,6 +201,42 @@ var _ = Describe("A user who may write breakers", func() {
 			ContainSubstring("operator-of-"+namespace+": the registry is back"))
 	})
 
+	It("lets go of one no sooner than it is held open for, without the verb for it, in any way",
+		func(ctx context.Context) {
+			attempt("shorten the hold of a breaker with the verb open alone, also while nobody answers")
+			opener := editor(ctx, "opener-of-"+namespace, verbOn("open", "remediationbreakers", cb.Name))
+			stranger := editor(ctx, "stranger-to-"+namespace)
+			until := func(at string) string {
+				return `{"mode":"ForcedOpen","forcedOpenUntil":"` + at + `T08:00:00Z"}`
+			}
+			reset := MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/" + cb.Name))
+			Expect(merge(ctx, opener, cb, `{"spec":{"mode":"ForcedOpen"}}`)).To(Succeed())
+			for name, how := range waysTo(ctx, opener, cb) {
+				Expect(how(until("2099-01-07"))).To(reset, "an end where there was none, by "+name)
+			}
+			Expect(merge(ctx, suite.API, cb, `{"spec":`+until("2099-01-07")+`}`)).To(Succeed())
+			for name, how := range waysTo(ctx, opener, cb) {
+				Expect(how(until("2098-01-07"))).To(reset, "an earlier end by "+name)
+			}
+			for name, how := range waysTo(ctx, stranger, cb) {
+				Expect(how(until("2100-01-07"))).To(MatchError(ContainSubstring("that needs the verb open")), name)
+			}
+			Expect(merge(ctx, opener, cb, `{"spec":`+until("2100-01-07")+`}`)).To(Succeed(), "for longer")
+			Expect(merge(ctx, opener, cb, `{"spec":{"forcedOpenUntil":null}}`)).To(Succeed(), "for good")
+
+			Expect(manager.Kill()).To(Succeed())
+			DeferCleanup(func(ctx context.Context) {
+				Expect(manager.Start(ctx)).To(Succeed())
+				suite.AwaitAdmission(ctx)
+			})
+			Expect(merge(ctx, suite.API, cb, `{"spec":`+until("2099-01-07")+`}`)).To(
+				MatchError(ContainSubstring("failed calling webhook")), "nobody lets go of it unrecorded")
+			unhook(ctx)
+			Eventually(ctx, func() error { return merge(ctx, opener, cb, `{"spec":`+until("2099-01-07")+`}`) }).ShouldNot(
+				MatchError(ContainSubstring("failed calling webhook")), "the API server goes on asking for a moment")
+			Expect(merge(ctx, opener, cb, `{"spec":`+until("2099-01-07")+`}`)).To(reset, "with no webhook at all")
+		})
+
 	It("can't close one by deleting it while admission is away; the kill switch works meanwhile",
 		func(ctx context.Context) {
 			attempt("delete an open breaker while no webhook is there, or while none answers")
@@ -248,7 +284,8 @@ var _ = Describe("A user who may write plans and approvals", func() {
 
 	It("asks nothing of a plan without the verb on its policy, in any way, nor deletes one at work",
 		func(ctx context.Context) {
-			attempt("pause, abort, undo, retry, answer or delete a plan with no permission but to write plans")
+			attempt("pause, abort, undo, retry, answer or delete a plan, or change the end of a pause, with no " +
+				"permission but to write plans")
 			rem := awaiting(ctx, "asks")
 			other := awaiting(ctx, "asks-other")
 			as := editor(ctx, "asker-of-"+rem.Spec.Plan.Policy.Name,
@@ -269,6 +306,18 @@ var _ = Describe("A user who may write plans and approvals", func() {
 				Expect(how(`{"retryToken":"1"}`)).To(needs("retry"), name)
 				Expect(how(`{"windowOverride":"`+string(rem.UID)+`"}`)).To(needs("override-windows"), name)
 			}
+			paused := `{"desiredState":"Paused","pausedUntil":"2099-01-07T08:00:00Z"}`
+			Expect(merge(ctx, suite.API, rem, `{"spec":`+paused+`}`)).To(Succeed())
+			for name, how := range waysTo(ctx, as, rem) {
+				Expect(how(`{"desiredState":"Paused","pausedUntil":"2098-01-07T08:00:00Z"}`)).To(
+					needs("pause"), "an earlier end by "+name)
+				Expect(how(`{"desiredState":"Paused","pausedUntil":"2100-01-07T08:00:00Z"}`)).To(
+					needs("pause"), "a later end by "+name)
+				if name != "apply" { // which takes away only what the same manager has applied
+					Expect(how(`{"pausedUntil":null}`)).To(needs("pause"), "no end by "+name)
+				}
+			}
+			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())
 			Expect(as.Delete(ctx, rem)).To(needs("abort"))
 			Expect(as.Create(ctx, answer(rem, rem.Spec.Plan.Policy.Name))).To(needs("approve"))
 			Expect(as.Create(ctx, answer(rem, other.Spec.Plan.Policy.Name))).To(

@@ -161,7 +161,7 @@ var _ = Describe("A source that somebody deletes", func() {
 		Expect(source.Spec.DeletionPolicy).To(BeEmpty(), "nobody has said what becomes of them: Orphan is the default")
 		suite.RemoveSource(ctx, source.PolicySource)
 		suite.AwaitEvent(ctx, "PolicySourceDeleted", ns,
-			ContainSubstring("1 policies stay in force without a source (spec.deletionPolicy: Orphan): "+ns))
+			ContainSubstring("1 policy stays in force without a source (spec.deletionPolicy: Orphan): "+ns))
 		Expect(held(ctx, ns)).To(BeEmpty())
 		policy := suite.Policy(ctx, ns)
 		awaitRefusal(ctx, fixture.ConfigMap(ns, "one"), ContainSubstring("state must not be bad"))

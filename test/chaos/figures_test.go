@@ -16,7 +16,7 @@ type figure struct {
 	Targets int
 	// Writes is the number of successful writes to them, rollbacks included.
 	Writes int
-	// Double counts targets that were fixed, or set back, more than once.
+	// Double counts targets that were fixed, or reverted, more than once.
 	Double int
 	// Lost counts targets that ended in no state that their record explains.
 	Lost int
@@ -41,7 +41,7 @@ objects themselves, not from Evenkeel's own status. Every row is a spec in
 *wrong* fails it.
 
 - **writes**: successful writes to targets, rollbacks included.
-- **double**: targets that were fixed, or set back, more than once.
+- **double**: targets that were fixed, or reverted, more than once.
 - **lost**: targets whose state isn't what their record says.
 - **wrong**: declared fields that aren't what they were before, after a rollback.
 

@@ -129,3 +129,43 @@ func concernOf(dir string) (string, error) {
 	}
 	return "", fmt.Errorf("no file says in a comment on its package clause what the package is for: add a doc.go")
 }
+
+// mostFiles is how many files of product code a package may have: with more, it has more than one concern.
+const mostFiles = 20
+
+// manyFiles are the packages that may have more, with the reason.
+var manyFiles = map[string]string{
+	"api/v1alpha1": "one file a kind, and the API's types are one package",
+}
+
+// TestNoPackageHasTooManyFiles: doc.go counts, tests and what is generated don't.
+func TestNoPackageHasTooManyFiles(t *testing.T) {
+	excepted := 0
+	for _, tree := range layoutTrees {
+		for _, dir := range packagesBelow(t, tree) {
+			files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, file := range files {
+				name := filepath.Base(file)
+				if !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "zz_generated") {
+					n++
+				}
+			}
+			switch why, ok := manyFiles[dir]; {
+			case ok && n > mostFiles:
+				excepted++
+			case ok:
+				t.Errorf("%s has %d files, no more than others: drop its exception (%s)", dir, n, why)
+			case n > mostFiles:
+				t.Errorf("%s has %d files of product code, at most %d: put together what belongs together, or carve a "+
+					"package of its own out of it", dir, n, mostFiles)
+			}
+		}
+	}
+	if excepted != len(manyFiles) {
+		t.Errorf("%d of the %d packages with an exception are found", excepted, len(manyFiles))
+	}
+}

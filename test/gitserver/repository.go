@@ -4,6 +4,7 @@ package gitserver
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,7 +42,22 @@ func NewRepository(t T, root, name string) *Repository {
 	Git(t, r.Dir, "init", "-q", "--bare", "--initial-branch="+Branch)
 	Git(t, r.Work, "init", "-q", "--initial-branch="+Branch)
 	r.Git("remote", "add", "origin", r.Dir)
+	r.leaveUntidied()
 	return r
+}
+
+// leaveUntidied keeps pushes from starting a housekeeper in the bare repository, which takes
+// as long as the push.
+func (r *Repository) leaveUntidied() {
+	r.t.Helper()
+	config, err := os.OpenFile(filepath.Join(r.Dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		r.t.Fatalf("configure %s: %v", r.Dir, err)
+	}
+	_, err = config.WriteString("[receive]\n\tautogc = false\n")
+	if err := errors.Join(err, config.Close()); err != nil {
+		r.t.Fatalf("configure %s: %v", r.Dir, err)
+	}
 }
 
 // Configure sets a setting of the bare repository, such as
@@ -116,5 +132,8 @@ func environment() []string {
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com",
 		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
+		// No housekeeper after each commit, and nobody waits for the disk.
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false",
+		"GIT_CONFIG_KEY_1=core.fsync", "GIT_CONFIG_VALUE_1=none",
 	}
 }

@@ -84,7 +84,6 @@ var _ = Describe("A circuit breaker", func() {
 				g.Expect(client.IgnoreNotFound(err)).To(Succeed())
 				g.Expect(err).To(HaveOccurred())
 			}).Should(Succeed())
-			mergePatch(ctx, suite.API, breaker, `{"metadata":{"annotations":{"look":"again"}}}`)
 			Eventually(ctx, func() *v1alpha1.RemediationBreaker { return breakerOf(ctx, breaker.Name) }).Should(BeNil())
 		})
 

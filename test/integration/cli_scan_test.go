@@ -3,11 +3,8 @@
 package integration_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"os/exec"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -22,15 +19,7 @@ import (
 // evenkeel runs the command line against the suite's cluster as an administrator.
 func evenkeel(ctx context.Context, args ...string) (stdout, stderr string, code int) {
 	GinkgoHelper()
-	cmd := exec.CommandContext(ctx, suite.Binary(), append(args, "--kubeconfig", suite.Kubeconfig)...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
-	var ended *exec.ExitError
-	if !errors.As(err, &ended) {
-		Expect(err).NotTo(HaveOccurred())
-	}
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	return suite.CommandLine(ctx, args...)
 }
 
 // scanned is what the command line says of a policy, in the terms of its status.

@@ -74,7 +74,7 @@ var _ = Describe("The doctor", func() {
 			found, code := doctor(ctx)
 			g.Expect(code).To(Equal(0))
 			for _, check := range []string{"api-server", "kinds", "leader", "webhooks", "requests", "cold-start",
-				"certificate", "admission", "policies", "sources", "scan", "read-permissions"} {
+				"certificate", "admission", "policies", "sources", "scan", "read-permissions", "opt-outs"} {
 				g.Expect(found).To(ContainElement(finds(check, "ok", "")), check)
 			}
 			g.Expect(found).To(ContainElement(finds("manager", "ok", "runs outside the cluster, at https://")))
@@ -117,7 +117,7 @@ var _ = Describe("The doctor", func() {
 			Expect(client.IgnoreNotFound(suite.API.Delete(ctx, src))).To(Succeed())
 		})
 		found, _ := doctor(ctx)
-		Expect(found).To(ContainElement(finds("rollouts", "warn", "awaits a person's yes or no")))
+		Expect(found).To(ContainElement(finds("rollouts", "warn", "waits for a person to answer")))
 		Expect(found).To(ContainElement(
 			And(finds("breakers", "warn", "a person holds breaker global open"),
 				HaveField("Do", "evenkeel breaker close global"))))
@@ -162,9 +162,9 @@ var _ = Describe("The doctor", func() {
 			found, code := doctor(ctx, "--as", "nobody")
 			Expect(code).To(Equal(3))
 			Expect(found).To(ContainElement(
-				And(finds("objects", "unknown", "couldn't be looked at"),
+				And(finds("objects", "unknown", "couldn't be checked"),
 					HaveField("Do", Equal("ask for the permission: ClusterRole evenkeel-viewer grants it")))))
-			Expect(found).To(ContainElement(finds("policies", "unknown", "couldn't be looked at")))
+			Expect(found).To(ContainElement(finds("policies", "unknown", "couldn't be checked")))
 		})
 
 	It("looks for the manager where it is told to", func(ctx context.Context) {

@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -101,6 +102,42 @@ var _ = Describe("What is known of one object", func() {
 		_, stderr, code = evenkeel(ctx, "explain", "cm")
 		Expect(code).To(Equal(2))
 		Expect(stderr).To(ContainSubstring("name one object, as KIND/NAME or KIND NAME"))
+	})
+
+	It("is told in part to whoever may read a part, with the role that grants the rest", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
+		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationManual)))
+		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
+		reader := "reader-of-" + namespace
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "test-" + reader}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}},
+			{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"remediations"},
+				Verbs: []string{"get", "list"}}}}
+		bind(ctx, reader, role.Name)
+		suite.Create(ctx, role)
+		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, role)).To(Succeed()) })
+		suite.AwaitPermission(ctx, reader, role.Rules[1])
+		const grants = "ask for that permission: ClusterRole evenkeel-viewer grants it"
+
+		out, errs, code := evenkeel(ctx, "explain", "cm/one", "-n", namespace, "--as", reader)
+		Expect(code).To(Equal(0), errs)
+		for _, what := range []string{"list policies", "list templates", "list the strategies that policies share",
+			"read what is waived", "read namespace " + namespace} {
+			Expect(out).To(MatchRegexp(`(?m)`+what+`: .* cannot .*`+grants), what)
+		}
+		Expect(out).To(ContainSubstring("whether its namespace opts out isn't known"))
+
+		out, errs, code = evenkeel(ctx, "rollout", "get", rem.Name, "--as", reader)
+		Expect(code).To(Equal(0), errs)
+		Expect(out).To(And(ContainSubstring("Policy    "+namespace), ContainSubstring("AwaitingApproval"),
+			ContainSubstring("unavailable: you may not read circuit breakers"),
+			ContainSubstring("unavailable: you may not read its targets"), ContainSubstring("Not read (2)"),
+			ContainSubstring(grants)))
+		_, errs, code = evenkeel(ctx, "rollout", "approve", rem.Name, "--as", reader, "--yes")
+		Expect(code).To(Equal(3))
+		Expect(errs).To(And(ContainSubstring("what it would change isn't known, and nothing was answered"),
+			ContainSubstring(grants)))
 	})
 
 	It("is completed in the shell, with what each name is", func(ctx context.Context) {

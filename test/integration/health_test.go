@@ -66,7 +66,7 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 			Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonHealthUnknown))
 			Expect(rem.Status.Message).To(
-				And(ContainSubstring("no rule tells the health of a Widget.health.example.com"),
+				And(ContainSubstring("no rule defines the health of a Widget.health.example.com"),
 					ContainSubstring("health.unknown: Allow")))
 			one := widget("one", "")
 			Expect(suite.Get(ctx, one)).To(Succeed())

@@ -11,12 +11,41 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
 )
+
+var _ = Describe("An opt-out that is mistyped where no policy is", func() {
+	It("is warned of at a Namespace, and what is right or was there isn't", func(ctx context.Context) {
+		namespace := suite.Namespace(ctx, "slip")
+		annotate := func(args ...string) string {
+			_, warned, err := suite.Kubectl(ctx, "", append([]string{"annotate", "namespace", namespace}, args...)...)
+			Expect(err).NotTo(HaveOccurred())
+			return warned
+		}
+		// The API server takes up a policy of its own a moment after it was made.
+		Eventually(ctx, func() string {
+			annotate("evenkeel.dev/remediation-")
+			return annotate("evenkeel.dev/remediation=disabled")
+		}).Should(ContainSubstring(`must be "paused" to keep remediation off, and any other value has no effect: ` +
+			`it is "disabled"`))
+		Expect(annotate("team=shop")).To(BeEmpty())
+		Expect(annotate("evenkeel.dev/remediation=paused", "--overwrite")).To(BeEmpty())
+		Expect(annotate("evenkeel.dev/remediation-paused-until=2027-02-29T00:00:00Z")).
+			To(ContainSubstring("and the opt-out goes on until that is corrected"))
+		Expect(annotate("evenkeel.dev/remediation-until=2099-02-28T00:00:00Z")).
+			To(ContainSubstring("did you mean the annotation evenkeel.dev/remediation-paused-until?"))
+		Expect(annotate("evenkeel.dev/remediated=yes\nno")).To(ContainSubstring("did you mean"))
+		policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+		policy.Name = "evenkeel-keys"
+		Expect(suite.Get(ctx, policy)).To(Succeed())
+		Expect(policy.Status.TypeChecking).To(Or(BeNil(), HaveField("ExpressionWarnings", BeEmpty())))
+	})
+})
 
 var _ = Describe("What isn't ours to fix", func() {
 	It("is reported and never written: opted out, owned by a controller, managed by a tool", func(ctx context.Context) {

@@ -33,16 +33,18 @@ func overrideOf(policy string) *v1alpha1.PolicyOverride {
 	return &v1alpha1.PolicyOverride{ObjectMeta: metav1.ObjectMeta{Name: policy}}
 }
 
-// overriddenAs is what a policy's status says of its override: the action in force, and the
-// message of the condition, which is empty without one.
+// overriddenAs is what a policy's status says of its override: the action in force, empty of a policy that is new, and
+// the message of the condition, which is empty without one.
 func overriddenAs(ctx context.Context, policy string) (action v1alpha1.AdmissionAction, message string) {
 	GinkgoHelper()
 	p := suite.Policy(ctx, policy)
-	Expect(p.Status.InForce).NotTo(BeNil())
+	if p.Status.InForce != nil {
+		action = p.Status.InForce.AdmissionAction
+	}
 	if c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionOverridden); c != nil {
 		message = c.Message
 	}
-	return p.Status.InForce.AdmissionAction, message
+	return action, message
 }
 
 // awaitAsDeclared waits until the policy's status says that it isn't overridden.
@@ -136,6 +138,10 @@ var _ = Describe("An override of a policy", func() {
 			Expect(suite.Get(ctx, o)).To(Succeed())
 			Expect(o.Spec.Requests).To(HaveLen(2))
 			Expect(o.Spec.Requests[1].Action).To(Equal(v1alpha1.ActionClearOverride))
+			out, errs, code = evenkeel(ctx, "policy", "history", namespace)
+			Expect(code).To(BeZero(), errs)
+			Expect(out).To(And(MatchRegexp(namespace+` .* Override +\S+ +INC-42\n`),
+				MatchRegexp(namespace+` .* ClearOverride +\S+ +-\n`)))
 			out, _, code = evenkeel(ctx, "policy", "override", namespace, "--clear")
 			Expect(code).To(BeZero())
 			Expect(out).To(ContainSubstring("isn't overridden"))

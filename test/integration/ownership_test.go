@@ -243,7 +243,7 @@ var _ = Describe("An object that another tool manages", func() {
 			Expect(suite.Get(ctx, object)).To(Succeed())
 			Expect(object.Data).To(HaveKeyWithValue("state", "good"), tool)
 			suite.AwaitEvent(ctx, "ManagedByOther", nameOf(tool),
-				And(ContainSubstring(tool), ContainSubstring("may set it back")))
+				And(ContainSubstring(tool), ContainSubstring("may revert it")))
 		}
 	})
 })

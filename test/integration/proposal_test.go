@@ -73,7 +73,7 @@ var _ = Describe("What a plan in mode Manual would change", func() {
 			other := "sha256:" + "0000000000000000000000000000000000000000000000000000000000000000"
 			_, errs, code = evenkeel(ctx, "rollout", "approve", rem.Name, "--as", "cleo", "--digest", other)
 			Expect(code).NotTo(Equal(0))
-			Expect(errs).To(ContainSubstring("look at them before you answer"))
+			Expect(errs).To(ContainSubstring("review them before you answer"))
 			wrong := answerTo(rem, v1alpha1.DecisionApprove)
 			wrong.Spec.ProposalDigest = other
 			Expect(approver.Create(ctx, wrong)).To(Succeed())
@@ -143,7 +143,7 @@ remediation contains {"action": "patch", "ops": [
 `, fixture.Kinds("", "Secret"), fixture.Remediated(v1alpha1.RemediationManual)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
 		_, text := digestShown(ctx, rem, "cleo")
-		Expect(text).To(ContainSubstring("/metadata/labels/owner: changed (values of this kind aren't told)"))
+		Expect(text).To(ContainSubstring("/metadata/labels/owner: changed (values of this kind aren't shown)"))
 		raw := suite.RecordOf(ctx, rem, "key").Proposal
 		for _, hidden := range []string{"hunter2", "nobody-knows"} {
 			Expect(text).NotTo(ContainSubstring(hidden))

@@ -50,6 +50,38 @@ var _ = Describe("A policy source", func() {
 		Expect(suite.Policy(ctx, first).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
 	})
 
+	It("isn't told as ready once its manager is stopped", func(ctx context.Context) {
+		ns := suite.Namespace(ctx, "srcstopped")
+		source := suite.NewSource(ctx, ns, rig.PolicyFiles(ns+"-a", ns, "bad"))
+		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
+		named := []string{source.Name, "-n", source.Namespace}
+		out, errs, code := evenkeel(ctx, append([]string{"source", "get"}, named...)...)
+		Expect(code).To(Equal(0), errs)
+		Expect(out).To(ContainSubstring("Ready       True (" + v1alpha1.ReasonApplied + ")"))
+
+		Expect(manager.Kill()).To(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			Expect(manager.Start(ctx)).To(Succeed())
+			suite.AwaitAdmission(ctx)
+		})
+		By("three hours having passed since it was to ask the repository again")
+		src := source.PolicySource.DeepCopy()
+		Expect(suite.Get(ctx, src)).To(Succeed())
+		src.Status.NextAttemptAt = &metav1.Time{Time: time.Now().Add(-3 * time.Hour)}
+		Expect(suite.API.Status().Update(ctx, src)).To(Succeed())
+		const why = "the manager was to ask the repository again 3h ago, and hasn't: is it running?"
+		out, errs, code = evenkeel(ctx, append([]string{"source", "get"}, named...)...)
+		Expect(code).To(Equal(1), errs)
+		Expect(out).To(And(ContainSubstring("Ready       Unknown: "+why), Not(ContainSubstring("Ready       True"))))
+		out, errs, code = evenkeel(ctx, append([]string{"source", "get", "-o", "json"}, named...)...)
+		Expect(code).To(Equal(1), errs)
+		Expect(errs).To(ContainSubstring("are out of date: " + why))
+		Expect(out).To(ContainSubstring(`"status": "True"`), "it is printed as it is stored")
+		out, _, code = evenkeel(ctx, "source", "list", "-n", source.Namespace)
+		Expect(code).To(Equal(1))
+		Expect(out).To(MatchRegexp(`(?m)^` + source.Name + ` +Unknown .*is it running`))
+	})
+
 	It("writes over nobody's policy, and takes it over when its owner says so", func(ctx context.Context) {
 		ns := suite.Namespace(ctx, "srcother")
 		mine, theirs := ns+"-a", ns+"-b"

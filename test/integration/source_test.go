@@ -186,10 +186,10 @@ var _ = Describe("A policy source", func() {
 			"no longer enforced"),
 		Entry("they stay with prune: false", func(src *v1alpha1.PolicySource) {
 			src.Spec.Prune = ptr.To(false)
-		}, true, "stay in force"),
+		}, true, "1 policy stays in force"),
 		Entry("they stay while it is suspended", func(src *v1alpha1.PolicySource) {
 			src.Spec.Suspend = true
-		}, true, "stay in force"),
+		}, true, "1 policy stays in force"),
 	)
 })
 

@@ -54,7 +54,7 @@ var _ = Describe("A strategy that policies share", func() {
 			Expect(suite.Policy(ctx, first.Name).Status.InForce.RemediationMode).To(
 				Equal(v1alpha1.RemediationAutomatic))
 
-			By("editing the strategy: the plan at work keeps its own, and the next policy's has the new one")
+			By("editing the strategy: the plan in progress keeps its own, and the next policy's has the new one")
 			waves(ctx, "3", "100%")
 			suite.CreatePolicy(ctx, second)
 			waiting := suite.AwaitPhase(ctx, second.Name, v1alpha1.PhaseAwaitingApproval)

@@ -5,11 +5,13 @@ package integration_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -131,6 +133,27 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		out, _, _ = evenkeel(ctx, "rollout", "history", namespace)
 		Expect(out).To(MatchRegexp(`%s +%s +\S+ +RolledBack +Undone .* 4 +0 +0 +4 +0 +- +%s`, rem.Name, namespace,
 			rem.Spec.AskedBy().User))
+
+		By("every view says the same: undone as a person wanted, and no failure")
+		ready := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionReady)
+		Expect(ready).To(HaveValue(And(HaveField("Status", metav1.ConditionTrue),
+			HaveField("Reason", v1alpha1.ReasonUndone))))
+		for view, says := range map[string]string{
+			"rollout get " + rem.Name:             `(?s)RolledBack \(Undone\).*Undone \(4\)`,
+			"rollout get":                         `RolledBack +Undone`,
+			"rollout history " + namespace:        `RolledBack +Undone`,
+			"explain cm/target-0 -n " + namespace: `undone at`,
+			"breaker list":                        `policy-` + namespace + ` .*Closed`,
+			"doctor":                              ``,
+		} {
+			out, stderr, _ := evenkeel(ctx, strings.Fields(view)...)
+			Expect(out).To(MatchRegexp(says), view)
+			for line := range strings.Lines(out + stderr) {
+				if strings.Contains(line, namespace) {
+					Expect(line).NotTo(MatchRegexp(`(?i)\bfailed\b`), view)
+				}
+			}
+		}
 
 		By("it can't be taken back, nor the name be changed")
 		for _, word := range []string{`"Running"`, `"Aborted"`, "null"} {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,12 +23,6 @@ import (
 type person struct {
 	name, dir, kubeconfig string
 	steps                 []step
-}
-
-// step is one command of a journey.
-type step struct {
-	typed string
-	took  time.Duration
 }
 
 // said is what a command printed, on both streams as a terminal shows them, and how it ended.
@@ -54,7 +47,7 @@ func enters(name string) *person {
 	Expect(os.Mkdir(bin, 0o700)).To(Succeed())
 	Expect(os.Symlink(suite.Binary(), filepath.Join(bin, "evenkeel"))).To(Succeed())
 	Expect(os.Symlink(suite.KubectlPath, filepath.Join(bin, "kubectl"))).To(Succeed())
-	DeferCleanup(func() { AddReportEntry("the journey of "+name, p.report(), ReportEntryVisibilityAlways) })
+	DeferCleanup(func() { AddReportEntry(journeyEntry, p.journey(), ReportEntryVisibilityAlways) })
 	return p
 }
 
@@ -140,20 +133,4 @@ func (p *person) edits(file, before, after string) {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(string(text)).To(ContainSubstring(before), file)
 	Expect(os.WriteFile(path, []byte(strings.Replace(string(text), before, after, 1)), 0o600)).To(Succeed())
-}
-
-// report lists the steps with the time that each took.
-func (p *person) report() string {
-	var out strings.Builder
-	var total time.Duration
-	for _, s := range p.steps {
-		first, _, more := strings.Cut(s.typed, "\n")
-		if more {
-			first += " …"
-		}
-		fmt.Fprintf(&out, "%8s  %s\n", s.took.Round(time.Millisecond), first)
-		total += s.took
-	}
-	fmt.Fprintf(&out, "%8s  in all, by %d commands\n", total.Round(time.Millisecond), len(p.steps))
-	return out.String()
 }

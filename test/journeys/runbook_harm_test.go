@@ -11,7 +11,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -91,19 +90,6 @@ func (s *stage) harm(ctx context.Context) {
 	s.awaited = append(s.awaited, func(context.Context) {
 		s.found["open breaker"] = names{"NAME": v1alpha1.PolicyBreakerPrefix + policies["rolled back"].Name}
 	})
-}
-
-// engines is what is told where the engines differ, which no policy here brings about.
-func engines(ctx context.Context) {
-	GinkgoHelper()
-	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "engines"},
-		EventTime: metav1.NowMicro(), ReportingController: "evenkeel", ReportingInstance: "evenkeel-0",
-		Action: "Judging",
-		Type:   corev1.EventTypeWarning, Reason: v1alpha1.EventEnginesDiffer, Note: "topdown gives another verdict",
-		Regarding: corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy",
-			Name: "fixture"}}
-	suite.Create(ctx, event)
-	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, event)).To(Succeed()) })
 }
 
 // theirs changes what a fix has just written, as somebody else does.

@@ -10,11 +10,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -45,6 +45,7 @@ func scenes(ctx context.Context, by *person) map[string]names {
 	s.demoted(ctx)
 	narrowed(ctx)
 	engines(ctx)
+	contested()
 	return s.found
 }
 
@@ -102,22 +103,6 @@ func (s *stage) installation(ctx context.Context) {
 		faultproxy.Fault{Answer: &faultproxy.Answer{Status: http.StatusUnauthorized}})
 }
 
-// narrowed is a webhook configuration to which a cloud has added what every cloud adds.
-func narrowed(ctx context.Context) {
-	GinkgoHelper()
-	config := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel"}}
-	Eventually(ctx, func(g Gomega) {
-		g.Expect(suite.Get(ctx, config)).To(Succeed())
-		before, entry := config.DeepCopy(), &config.Webhooks[0]
-		if entry.NamespaceSelector == nil {
-			entry.NamespaceSelector = &metav1.LabelSelector{}
-		}
-		entry.NamespaceSelector.MatchExpressions = append(entry.NamespaceSelector.MatchExpressions,
-			metav1.LabelSelectorRequirement{Key: "control-plane", Operator: metav1.LabelSelectorOpDoesNotExist})
-		g.Expect(suite.API.Patch(ctx, config, client.MergeFrom(before))).To(Succeed())
-	}).Should(Succeed())
-}
-
 // policies are those that are at fault themselves.
 func (s *stage) policies(ctx context.Context, by *person) {
 	GinkgoHelper()
@@ -129,7 +114,8 @@ func (s *stage) policies(ctx context.Context, by *person) {
 			"kubectl label -f - --local fixture=target -o yaml | kubectl create -f - --dry-run=server", i,
 			endless.Name))
 	}
-	orphan := fixture.Policy("orphan", "orphan", "", fixture.FromTemplate("nowhere", `{}`))
+	orphan := fixture.Policy("orphan", "orphan", "", fixture.FromTemplate("nowhere", `{}`),
+		fixture.Enforced(v1alpha1.AdmissionDeny))
 	suite.CreatePolicy(ctx, orphan)
 	unserved := fixture.Policy("unserved", "unserved", fixture.FixState, fixture.Kinds("nowhere.example.com", "Widget"))
 	widgets := custom("widget", "nowhere.example.com")
@@ -139,12 +125,17 @@ func (s *stage) policies(ctx context.Context, by *person) {
 	}).Should(Succeed())
 	suite.CreatePolicy(ctx, unserved)
 	Expect(suite.API.Delete(ctx, widgets)).To(Succeed())
+	blind := fixture.Policy("blind", "blind", fixture.FixState, fixture.Enforced(v1alpha1.AdmissionDeny),
+		func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Match.References = []v1alpha1.ReferencedKind{{APIGroup: "nowhere.example.com", Kind: "Gadget"}}
+		})
+	suite.CreatePolicy(ctx, blind)
 	softened := over(ctx, "softened", fixture.FixState, v1alpha1.RemediationDisabled)
 	fixture.Enforced(v1alpha1.AdmissionDeny)(softened)
 	suite.CreatePolicy(ctx, softened)
 	by.succeeds(ctx, "evenkeel policy override "+softened.Name+" --enforcement Warn --for 2h --reason INC-42")
 	for situation, p := range map[string]*v1alpha1.ClusterRegoPolicy{"endless": endless, "no template": orphan,
-		"unserved": unserved, "overridden": softened} {
+		"unserved": unserved, "unknown reference": blind, "overridden": softened} {
 		s.found[situation] = names{"NAME": p.Name}
 	}
 	by.writes("broken/policies/broken/broken.rego", "# METADATA\n# title: x\npackage broken\n\ndeny contains := 1\n")
@@ -176,7 +167,9 @@ func (s *stage) waiting(ctx context.Context) {
 	suite.Create(ctx, fixture.ConfigMap(managed.Name, "argo", fixture.Annotated("argocd.argoproj.io/tracking-id",
 		"shop:/ConfigMap:"+managed.Name+"/argo")))
 	s.plan(ctx, "managed", v1alpha1.PhaseSucceeded, managed)
-	unlucky := over(ctx, "unlucky", fixture.FixState, automatic)
+	unlucky := over(ctx, "unlucky", fixture.FixState, automatic, func(r *v1alpha1.RolloutStrategy) {
+		r.RetryLimit = ptr.To[int32](20) // it must still be trying when its page is followed
+	})
 	manager.Proxy.Every(func(r faultproxy.Request) bool {
 		return r.IsDryRun() && r.Namespace == unlucky.Name
 	}, faultproxy.Fault{Answer: &faultproxy.Answer{Status: http.StatusServiceUnavailable}})

@@ -4,6 +4,7 @@ package journeys_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -41,3 +42,12 @@ var _ = BeforeSuite(func(ctx context.Context) {
 var _ = BeforeEach(func() { manager.BeginSpec() })
 
 var _ = JustAfterEach(func() { manager.ReportFailure() })
+
+// tableVariable names the file to write the table of journeys to.
+const tableVariable = "EVENKEEL_JOURNEYS_TABLE"
+
+var _ = ReportAfterSuite("the table of journeys", func(report Report) {
+	if path := os.Getenv(tableVariable); path != "" {
+		Expect(os.WriteFile(path, []byte(table(report.SpecReports)), 0o600)).To(Succeed())
+	}
+})

@@ -32,7 +32,7 @@ spec:
 
 var _ = Describe("Whoever works at a terminal, or writes a pipeline", func() {
 	It("checks a directory with anything in it, interrupts, pipes, fixes, and grants what is missing",
-		SpecTimeout(4*time.Minute), func(ctx context.Context) {
+		SpecTimeout(10*time.Minute), func(ctx context.Context) {
 			namespace := suite.Namespace(ctx, "terminal")
 			sam := enters("sam")
 			sam.may(ctx, "cluster-admin", "")
@@ -50,16 +50,29 @@ var _ = Describe("Whoever works at a terminal, or writes a pipeline", func() {
 			quiet := sam.types(ctx, "evenkeel check deploy 2>errors | head -1; cat errors")
 			Expect(quiet.text).NotTo(ContainSubstring("broken pipe"))
 
-			By("interrupting it while it waits for standard input")
-			sam.ends(ctx, 130, "(sleep 60 | evenkeel check - & wait $!) & sleep 0.1; "+
-				"mkfifo in; sleep 60 > in & evenkeel check - < in & pid=$!; sleep 1; kill -INT $pid; wait $pid; "+
-				"code=$?; kill %1 %2 2>/dev/null; exit $code")
+			By("interrupting it, and ending it, while it waits for standard input: no error of its own")
+			sam.succeeds(ctx, "mkfifo in")
+			for signal, code := range map[string]int{"INT": 130, "TERM": 143} {
+				begun = time.Now()
+				// The shell holds the pipe open for writing.
+				said := sam.ends(ctx, code, "exec 3<>in; evenkeel check - < in 3>&- & pid=$!; "+
+					// A shell has what it starts in the background ignore interrupts, until the program hears them.
+					"while grep -q '^SigIgn:.*[2367abef]$' /proc/$pid/status; do sleep 0.05; done; "+
+					"kill -"+signal+" $pid; wait $pid")
+				Expect(said).NotTo(ContainSubstring("evenkeel:"))
+				Expect(time.Since(begun)).To(BeNumerically("<", 30*time.Second))
+			}
 
 			By("fixing what the report shows how to fix")
 			sarif := sam.types(ctx, "evenkeel check deploy -o sarif --fail-on never 2>/dev/null")
 			Expect(sarif.code).To(Equal(0))
 			Expect(sarif.text).To(ContainSubstring(`"replacements"`))
-			sam.types(ctx, "evenkeel fix deploy")
+			fixed := sam.types(ctx, "evenkeel fix deploy")
+			Expect(fixed.code).To(Equal(1), "what no fix resolves is left, and a pipeline must see it: %s", fixed.text)
+			Expect(fixed.text).To(And(MatchRegexp(`(?m)^deploy/web-11\.yaml:\d+ host-namespaces: remove `),
+				MatchRegexp(`(?m)^left: deploy/web-11\.yaml:\d+ [a-z-]+: .*the policy offers no fix for it`),
+				MatchRegexp(`(?m)^[1-9]\d* fixed in 12 files, [1-9]\d* left$`)))
+			sam.ends(ctx, 1, "evenkeel fix deploy", "0 fixed in 0 files")
 			Expect(sam.types(ctx, "evenkeel check deploy --only host-namespaces 2>/dev/null").text).To(
 				ContainSubstring("0 violations"))
 
@@ -73,7 +86,11 @@ var _ = Describe("Whoever works at a terminal, or writes a pipeline", func() {
 				})
 				sam.repeats(ctx, "kubectl describe rego "+policy.Name,
 					"evenkeel rbac --in-force --existing | kubectl apply -f -")
-				sam.types(ctx, "evenkeel rbac --in-force --existing | kubectl apply -f -")
+				applied := sam.types(ctx, "evenkeel rbac --in-force --existing | kubectl apply -f -")
+				Expect(applied.code).To(Equal(1), "something was missing: %s", applied.text)
+				Expect(applied.text).To(MatchRegexp(`clusterrole\.rbac\.authorization\.k8s\.io/\S+ (created|configured)`))
+				sam.succeeds(ctx, "kubectl auth can-i list "+strings.ToLower(kind)+
+					"s --as system:serviceaccount:evenkeel-system:evenkeel")
 				suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
 					g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
 				})

@@ -4,6 +4,7 @@ package rig
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,13 +26,13 @@ func (r *Rig) RemoveBreaker(ctx context.Context, name string) {
 		if err := r.Get(ctx, cb); err != nil {
 			return client.IgnoreNotFound(err)
 		}
-		if cb.Spec.ForcedOpen() {
+		if cb.Spec.AsksOpen() {
 			if err := r.API.Patch(ctx, cb,
-				client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic"}}`))); err != nil {
+				client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic","forcedOpenUntil":null}}`))); err != nil {
 				return client.IgnoreNotFound(err)
 			}
 		}
-		if !circuit.AtRest(cb) {
+		if !circuit.AtRest(cb, time.Now()) {
 			cb.Status = v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed}
 			if err := manager.Status().Update(ctx, cb); err != nil {
 				return client.IgnoreNotFound(err)

@@ -5,6 +5,8 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,7 +35,12 @@ func metricsOf(file *ast.File) []row {
 
 // constantsOf finds the constants whose names begin so, each with its comment.
 func constantsOf(node ast.Node, prefix string) []row {
-	var rows []row
+	return slices.Collect(maps.Values(namedConstantsOf(node, prefix)))
+}
+
+// namedConstantsOf is the same by the constants' names.
+func namedConstantsOf(node ast.Node, prefix string) map[string]row {
+	rows := map[string]row{}
 	ast.Inspect(node, func(node ast.Node) bool {
 		constant, ok := node.(*ast.ValueSpec)
 		if !ok || len(constant.Values) == 0 || !strings.HasPrefix(constant.Names[0].Name, prefix) {
@@ -41,7 +48,7 @@ func constantsOf(node ast.Node, prefix string) []row {
 		}
 		_, meaning, _ := strings.Cut(strings.Join(strings.Fields(constant.Doc.Text()), " "), ": ")
 		if reason := text(constant.Values[0]); reason != "" {
-			rows = append(rows, row{"`" + reason + "`", meaning})
+			rows[constant.Names[0].Name] = row{"`" + reason + "`", meaning}
 		}
 		return true
 	})

@@ -76,44 +76,8 @@ func metricsBelow(folder string) (metrics []row, err error) {
 	return metrics, err
 }
 
-// reasonsBelow reads the API's reasons: those of events, and those of conditions, targets
-// and breakers with whose they are.
-func reasonsBelow(folder string) (events, others []row, err error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	for _, path := range files {
-		file, err := parse(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		events = append(events, constantsOf(file, "Event")...)
-		others = append(others, conditionsOf(file)...)
-	}
-	return events, others, err
-}
-
 func parse(path string) (*ast.File, error) {
 	return parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-}
-
-// conditionsOf are the reasons of each kind's conditions; the comment of a block
-// says whose they are.
-func conditionsOf(file *ast.File) []row {
-	var rows []row
-	for _, declaration := range file.Decls {
-		block, ok := declaration.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		_, of, found := strings.Cut(strings.TrimSpace(block.Doc.Text()), "Reasons of ")
-		if !found {
-			continue
-		}
-		whose, _, _ := strings.Cut(strings.Join(strings.Fields(of), " "), ".")
-		for _, reason := range constantsOf(block, "Reason") {
-			rows = append(rows, row{reason[0], whose, reason[1]})
-		}
-	}
-	return rows
 }
 
 // table writes a section; rows that say the same stand once.

@@ -35,8 +35,8 @@ type Verdict struct {
 // A plan that several breakers cover asks all of them, and persists what they
 // return only when all allow it; else a permit is taken and not used.
 //
-// No breaker (nil: unreadable or not there), one that a person holds open (spec.mode) and
-// one whose status can't be right allow nothing. Only a status with nothing at
+// No breaker (nil: unreadable or not there), one that a person holds open (spec.mode, until
+// spec.forcedOpenUntil) and one whose status can't be right allow nothing. Only a status with nothing at
 // all in it counts as that of a new, closed breaker.
 func Admit(
 	cb *v1alpha1.RemediationBreaker, remediation string, s v1alpha1.BreakerStrategy, now time.Time,
@@ -47,8 +47,8 @@ func Admit(
 		return st, Verdict{Reason: v1alpha1.ReasonBreakerUnreadable, Message: messageUnreadable}
 	}
 	st := Tick(cb.Status, s, now)
-	if cb.Spec.ForcedOpen() {
-		return st, Verdict{Reason: v1alpha1.ReasonForcedOpen, Message: messageForced(cb.Name)}
+	if cb.Spec.ForcedOpen(now) {
+		return st, Verdict{Reason: v1alpha1.ReasonForcedOpen, Message: messageForced(cb)}
 	}
 	switch st.State {
 	case v1alpha1.BreakerClosed:

@@ -22,6 +22,12 @@ func breaker(mode v1alpha1.BreakerMode, st v1alpha1.RemediationBreakerStatus) *v
 	}
 }
 
+func heldUntil(end time.Time) *v1alpha1.RemediationBreaker {
+	cb := breaker(v1alpha1.BreakerForcedOpen, v1alpha1.RemediationBreakerStatus{})
+	cb.Spec.ForcedOpenUntil = &metav1.Time{Time: end}
+	return cb
+}
+
 func TestAdmit(t *testing.T) {
 	closed, open, halfway := v1alpha1.BreakerClosed, v1alpha1.BreakerOpen, v1alpha1.BreakerHalfOpen
 	opened := outcomes(v1alpha1.RemediationBreakerStatus{}, v1alpha1.BreakerStrategy{}, "C")
@@ -58,6 +64,14 @@ func TestAdmit(t *testing.T) {
 			cb: breaker(v1alpha1.BreakerForcedOpen, v1alpha1.RemediationBreakerStatus{}), plan: "a",
 			reason: v1alpha1.ReasonForcedOpen,
 			says:   `evenkeel breaker close policy-tags --reason "..."`, state: closed,
+		},
+		"A forced breaker says until when": {
+			cb: heldUntil(start.Add(time.Hour)), plan: "a", after: time.Hour - 1, reason: v1alpha1.ReasonForcedOpen,
+			says: "no new write until 2026-03-01T13:00:00Z, or until somebody releases it", state: closed,
+		},
+		"A forced breaker's end comes by itself": {
+			cb: heldUntil(start.Add(time.Hour)), plan: "a", after: time.Hour, allowed: true, state: closed,
+			reason: v1alpha1.ReasonWithinLimits,
 		},
 		"An unknown mode is the kill switch too": {
 			cb: breaker("Closed", v1alpha1.RemediationBreakerStatus{}), plan: "a", reason: v1alpha1.ReasonForcedOpen,

@@ -102,7 +102,7 @@ func allIn(ends []v1alpha1.RemediationStatus) bool {
 func FailedAlone(s v1alpha1.RemediationStatus) string {
 	switch s.Reason {
 	case v1alpha1.ReasonVerificationFailed, v1alpha1.ReasonAnalysisFailed, v1alpha1.ReasonNoViableCanary,
-		v1alpha1.ReasonNoAnswer:
+		v1alpha1.ReasonLostToFights, v1alpha1.ReasonNoAnswer:
 		if len(s.FailedIn) == 1 {
 			return s.FailedIn[0]
 		}

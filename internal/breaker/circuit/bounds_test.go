@@ -43,7 +43,21 @@ func TestAtRest(t *testing.T) {
 		mode v1alpha1.BreakerMode
 		st   v1alpha1.RemediationBreakerStatus
 		want bool
+		// until is when the hold ends, from now on; zero for one without an end.
+		until time.Duration
 	}{
+		"held until an end to come": {mode: v1alpha1.BreakerForcedOpen, until: 1},
+		"held until an end to come, and taken for closed": {mode: v1alpha1.BreakerForcedOpen, until: 1,
+			st: v1alpha1.RemediationBreakerStatus{Mode: v1alpha1.BreakerAutomatic, ObservedGeneration: 2}},
+		"held until an end that nobody has seen yet": {mode: v1alpha1.BreakerForcedOpen, until: -1,
+			st: v1alpha1.RemediationBreakerStatus{Mode: v1alpha1.BreakerForcedOpen, ObservedGeneration: 2}},
+		"held anew until an end that nobody has seen yet": {mode: v1alpha1.BreakerForcedOpen, until: -1,
+			st: v1alpha1.RemediationBreakerStatus{Mode: v1alpha1.BreakerAutomatic, ObservedGeneration: 1}},
+		"held until an end that has come": {mode: v1alpha1.BreakerForcedOpen, until: -1, want: true,
+			st: v1alpha1.RemediationBreakerStatus{Mode: v1alpha1.BreakerAutomatic, ObservedGeneration: 2}},
+		"held until an end that has come, and open": {mode: v1alpha1.BreakerForcedOpen, until: -1,
+			st: v1alpha1.RemediationBreakerStatus{Mode: v1alpha1.BreakerAutomatic, ObservedGeneration: 2,
+				State: v1alpha1.BreakerOpen}},
 		"new":                   {want: true},
 		"closed":                {st: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed}, want: true},
 		"open":                  {st: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen}},
@@ -53,7 +67,12 @@ func TestAtRest(t *testing.T) {
 		"demoted and closed now": {st: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed,
 			Demoted: &v1alpha1.BreakerDemotion{}}},
 	} {
-		if got := circuit.AtRest(breaker(tc.mode, tc.st)); got != tc.want {
+		cb := breaker(tc.mode, tc.st)
+		cb.Generation = 2
+		if tc.until != 0 {
+			cb.Spec.ForcedOpenUntil = &metav1.Time{Time: start.Add(tc.until)}
+		}
+		if got := circuit.AtRest(cb, start); got != tc.want {
 			t.Errorf("%s: got %t, want %t", name, got, tc.want)
 		}
 	}

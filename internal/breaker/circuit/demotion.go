@@ -103,10 +103,16 @@ func Outlived(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
 }
 
 // AtRest says whether deleting a breaker loses nothing that stops writes: nobody
-// holds it open, it is closed, and its policy isn't demoted.
-func AtRest(cb *v1alpha1.RemediationBreaker) bool {
+// holds it open, it is closed, and its policy isn't demoted. A hold that has ended by
+// itself counts until its controller has seen so: the API server refuses the deletion before.
+func AtRest(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
 	state := cb.Status.State
-	return !cb.Spec.ForcedOpen() && cb.Status.Demoted == nil && (state == "" || state == v1alpha1.BreakerClosed)
+	return letGo(cb, now) && cb.Status.Demoted == nil && (state == "" || state == v1alpha1.BreakerClosed)
+}
+
+func letGo(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
+	seen := cb.Status.Mode == v1alpha1.BreakerAutomatic && cb.Status.ObservedGeneration == cb.Generation
+	return !cb.Spec.AsksOpen() || seen && !cb.Spec.ForcedOpen(now)
 }
 
 // Idle says whether a breaker has nothing to remember: it is closed, nobody holds
@@ -118,7 +124,7 @@ func Idle(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
 			since = at.Time
 		}
 	}
-	return cb.Status.State == v1alpha1.BreakerClosed && !cb.Spec.ForcedOpen() && now.Sub(since) >= demotionWindow
+	return cb.Status.State == v1alpha1.BreakerClosed && !cb.Spec.ForcedOpen(now) && now.Sub(since) >= demotionWindow
 }
 
 // Due is how long after now time alone changes a status that Tick has just made;

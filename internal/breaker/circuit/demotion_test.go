@@ -59,6 +59,10 @@ func TestDemotion(t *testing.T) {
 			if revision != tc.want {
 				t.Errorf("%s\ndemoted: %+v, want of revision %q", tc.reason, got.Demoted, tc.want)
 			}
+			if got.State != tc.st.State {
+				t.Errorf("%s\nthe breaker is %s, want still %s: it holds the next plan", tc.reason, got.State,
+					tc.st.State)
+			}
 			if again := circuit.Demotion(got, tc.revision, start.Add(tc.after)); !cmp.Equal(got, again) {
 				t.Errorf("doing it again changes it:\n%s", cmp.Diff(got, again))
 			}

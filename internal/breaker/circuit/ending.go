@@ -20,7 +20,8 @@ const (
 	maxReplanUndone = 24 * time.Hour
 )
 
-// SpeaksOfFix says whether a target's failure speaks against the policy's fix. The
+// SpeaksOfFix says whether a target's failure speaks against the policy's fix, or, of a
+// fight, against trying it again by itself. The
 // others speak of the API server, of somebody's webhook or budget, of other
 // writers, permissions or health: they pass without a change of the policy.
 func SpeaksOfFix(targetReason string) bool {
@@ -41,8 +42,8 @@ func ProvesNothing(targetReason string) bool {
 
 // Blocks says whether a plan's end keeps its revision from being planned again
 // until the policy changes or a person says so: it did harm, proved that the fix
-// doesn't work, or a person rejected or ended it. What says nothing of the fix
-// never blocks.
+// doesn't work or is set back wherever it is tried, or a person rejected or ended it.
+// What passes by itself never blocks.
 func Blocks(s v1alpha1.RemediationStatus) bool {
 	switch {
 	case s.Reason == v1alpha1.ReasonNoAnswer:
@@ -55,7 +56,9 @@ func Blocks(s v1alpha1.RemediationStatus) bool {
 		return true
 	default:
 		// Fewer failures say nothing of the fix: those targets alone wait.
-		return s.Reason == v1alpha1.ReasonNoViableCanary && s.Counts.Failed >= MaxCanaryFailures
+		// As many fights are somebody's, who goes on with them: to try again by itself would be to take part.
+		return (s.Reason == v1alpha1.ReasonNoViableCanary || s.Reason == v1alpha1.ReasonLostToFights) &&
+			s.Counts.Failed >= MaxCanaryFailures
 	}
 }
 

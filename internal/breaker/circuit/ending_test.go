@@ -29,6 +29,10 @@ func TestWhatAnEndMeans(t *testing.T) {
 			"The fix is at fault.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, 10), true},
 		"Aborted for nine": {
 			"Those wait by themselves.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, 9), false},
+		"Aborted for ten fights": {
+			"To go on would be to take part.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonLostToFights, 10), true},
+		"Aborted for nine fights": {
+			"Those wait by themselves.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonLostToFights, 9), false},
 		"Rejected": {
 			"A person's word.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonRejected, 0), true},
 		"Succeeded with failures": {

@@ -8,16 +8,17 @@ import (
 	"time"
 	"unicode/utf8"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
 	messageWithinLimits  = "Failures are within the limits; writes go through."
-	messageHeldOpen      = "A person holds the breaker open: no new write begins in its scope; rollbacks go on."
 	messageRecovered     = "Two plans in a row succeeded in full; writes go through again and the count starts afresh."
 	messageClockWentBack = "The clock went back to before the end of the cooldown."
-	messageAhead         = "The breaker opened under a clock that was far ahead; its cooldown begins anew."
+	messageAhead         = "The breaker opened under a clock that was far ahead; its cooldown restarts."
 	messageReleased      = "The policies' breakers that held it open are open no more; writes go through again."
 	messageForgotten     = "What it covered is gone, and so is what it had counted."
 	messageUnreadable    = "The circuit breaker couldn't be read, which counts as open. See kubectl get " +
@@ -48,11 +49,12 @@ func Named(in v1alpha1.RemediationBreakerStatus, breaker string) v1alpha1.Remedi
 
 // Held is the status with what is so while a person holds the breaker open: writes don't go through a closed one then.
 // Only what is told changes; a closed breaker's own state and its counts stay, and count again afterwards.
-func Held(in v1alpha1.RemediationBreakerStatus, forced bool) v1alpha1.RemediationBreakerStatus {
-	st := *in.DeepCopy()
+func Held(in v1alpha1.RemediationBreakerStatus, spec *v1alpha1.RemediationBreakerSpec,
+	now time.Time) v1alpha1.RemediationBreakerStatus {
+	st, forced := *in.DeepCopy(), spec.ForcedOpen(now)
 	switch atRest := st.State == "" || st.State == v1alpha1.BreakerClosed; {
 	case forced && atRest:
-		st.Reason, st.Message = v1alpha1.ReasonForcedOpen, messageHeldOpen
+		st.Reason, st.Message = v1alpha1.ReasonForcedOpen, messageHeldOpen(spec.ForcedOpenUntil)
 	case !forced && st.Reason == v1alpha1.ReasonForcedOpen:
 		st.Reason, st.Message = v1alpha1.ReasonWithinLimits, messageWithinLimits
 	}
@@ -82,7 +84,8 @@ func messageCanary(e Event) string {
 }
 
 func messageConsecutive(failures int32, l limits) string {
-	return fmt.Sprintf("%d targets failed in a row (limit %d).", failures, l.consecutive)
+	return fmt.Sprintf("%s failed%s (limit %d).", prose.Count(failures, "target"),
+		prose.Verb(failures, "", " in a row"), l.consecutive)
 }
 
 func messageRatio(st *v1alpha1.RemediationBreakerStatus, l limits) string {
@@ -112,10 +115,18 @@ func messagePermit(p *v1alpha1.BreakerPermit, successes int32) string {
 		p.Remediation, stamp(p.ExpirationTime.Time), successes, successesToClose)
 }
 
-func messageForced(breaker string) string {
-	return fmt.Sprintf("Circuit breaker %s is held open by a person (spec.mode: ForcedOpen); no new write until "+
-		"somebody lets go of it: "+
-		`evenkeel breaker close %s --reason "..."`, breaker, breaker)
+func messageHeldOpen(until *metav1.Time) string {
+	return fmt.Sprintf("A person holds the breaker open%s: no new write begins in its scope; rollbacks go on.",
+		v1alpha1.UntilText(until))
+}
+
+func messageForced(cb *v1alpha1.RemediationBreaker) string {
+	until := " until"
+	if cb.Spec.ForcedOpenUntil != nil {
+		until = v1alpha1.UntilText(cb.Spec.ForcedOpenUntil) + ", or until"
+	}
+	return fmt.Sprintf("Circuit breaker %s is held open by a person (spec.mode: ForcedOpen); no new write%s "+
+		`somebody releases it: evenkeel breaker close %s --reason "..."`, cb.Name, until, cb.Name)
 }
 
 func messageRefused(breaker string, st *v1alpha1.RemediationBreakerStatus) string {
@@ -140,8 +151,8 @@ func messageNoRemediation(breaker string) string {
 }
 
 func messageStorm(rise int64, v Violations, l limits) string {
-	return fmt.Sprintf("%d objects began to violate the policy within %s (limit %d); %d do now.", rise, l.window,
-		l.newViolations, v.Objects)
+	return fmt.Sprintf("%s began to violate the policy within %s (limit %d); %d %s now.",
+		prose.Count(rise, "object"), l.window, l.newViolations, v.Objects, prose.Verb(v.Objects, "does", "do"))
 }
 
 func messageSpent(spent float64, slo *v1alpha1.SLOStrategy) string {
@@ -165,9 +176,9 @@ func messageSLORefused(breaker, why string) string {
 }
 
 func messageDemoted(reason string) string {
-	return fmt.Sprintf("The policy's breaker opened %d times within %s, at last by %s: only dry runs are made. "+
-		"It ends when the policy's rule changes, or by: "+commandReset+unnamed+` --reason "..."`, openingsToDemote,
-		demotionWindow, reason)
+	return fmt.Sprintf("The policy's breaker opened %s within %s, at last by %s: only dry runs are made. "+
+		"It ends when the policy's rule changes, or by: "+commandReset+unnamed+` --reason "..."`,
+		prose.Count(openingsToDemote, "time"), demotionWindow, reason)
 }
 
 func messageReset(r *v1alpha1.BreakerResetRecord) string {

@@ -70,8 +70,7 @@ func Storm(st v1alpha1.RemediationBreakerStatus, v Violations, s v1alpha1.Breake
 			return st
 		}
 	}
-	st.Storm = &v1alpha1.BreakerStorm{Revision: v.Revision, Violating: v.Objects, SampledAt: *MicroTime(now),
-		Buckets: buckets}
+	st.Storm = sample(v, now, buckets)
 	return st
 }
 
@@ -80,13 +79,7 @@ func stormBucket(known *v1alpha1.BreakerStorm, v Violations) v1alpha1.BreakerSto
 	if v.Objects <= known.Violating {
 		return v1alpha1.BreakerStormBucket{Least: v.Objects, Namespaces: v.in()}
 	}
-	least := v1alpha1.BreakerStormBucket{Least: known.Violating}
-	for _, b := range known.Buckets {
-		if b.Least == known.Violating {
-			least.Namespaces = b.Namespaces
-		}
-	}
-	return least
+	return v1alpha1.BreakerStormBucket{Least: known.Violating, Namespaces: slices.Clone(known.Namespaces)}
 }
 
 // stormIn is the namespace that has risen so much more than all others together that
@@ -114,8 +107,14 @@ func stormIn(least v1alpha1.BreakerStormBucket, v Violations, rise int64, l limi
 
 // calm is what is known when nothing is known from before.
 func calm(v Violations, l limits, now time.Time) *v1alpha1.BreakerStorm {
+	return sample(v, now,
+		rollStorm(nil, v1alpha1.BreakerStormBucket{Least: v.Objects, Namespaces: v.in()}, l, now))
+}
+
+// sample is what is kept of a scan.
+func sample(v Violations, now time.Time, buckets []v1alpha1.BreakerStormBucket) *v1alpha1.BreakerStorm {
 	return &v1alpha1.BreakerStorm{Revision: v.Revision, Violating: v.Objects, SampledAt: *MicroTime(now),
-		Buckets: rollStorm(nil, v1alpha1.BreakerStormBucket{Least: v.Objects, Namespaces: v.in()}, l, now)}
+		Namespaces: v.in(), Buckets: buckets}
 }
 
 // rollStorm drops the buckets that left the window and counts the least number

@@ -93,6 +93,19 @@ func TestWhereAStormIs(t *testing.T) {
 	}
 }
 
+// Where the objects were is known of the number that stood until now as well, though a
+// lower one was counted beside it.
+func TestAStormIsMeasuredFromWhatStoodLast(t *testing.T) {
+	var st v1alpha1.RemediationBreakerStatus
+	for _, scan := range []struct{ minute, eve int32 }{{0, 0}, {1, 50}, {31, 60}, {40, 160}} {
+		st = circuit.Storm(st, violating(map[string]int32{"shop": 500, "eve": scan.eve}), v1alpha1.BreakerStrategy{},
+			start.Add(time.Duration(scan.minute)*time.Minute))
+	}
+	if st.State != v1alpha1.BreakerOpen || st.OnlyNamespace != "eve" {
+		t.Errorf("it is %s for %q, want Open for eve", st.State, st.OnlyNamespace)
+	}
+}
+
 // However many violating objects somebody makes and deletes in one namespace, while the
 // others stay within half of the limit: they go on.
 func TestNoStormOfOneNamespaceStopsOthers(t *testing.T) {

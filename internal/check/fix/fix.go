@@ -14,6 +14,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Options tune Run.
@@ -24,6 +26,9 @@ type Options struct {
 	// besides the ones among the documents: see check.Of.
 	Namespace  string
 	Namespaces map[string]map[string]any
+	// LookedUp is what the rules of the policies find where they look objects up, which Run keeps in step with what
+	// it fixes; nil where they look nothing up.
+	LookedUp *inventory.Fixed
 }
 
 // Change is one fix that was made.
@@ -75,7 +80,7 @@ func Run(ctx context.Context, snapshot *catalog.Snapshot, documents []manifest.D
 	if opts.Now.IsZero() {
 		return nil, errors.New("fix.Options.Now is missing")
 	}
-	r := &run{snapshot: snapshot, now: opts.Now, report: &Report{}}
+	r := &run{snapshot: snapshot, now: opts.Now, lookedUp: opts.LookedUp, report: &Report{}}
 	subjects := check.Of(documents, opts.Namespace, opts.Namespaces)
 	for begin := 0; begin < len(documents); {
 		end := begin + 1
@@ -91,14 +96,29 @@ func Run(ctx context.Context, snapshot *catalog.Snapshot, documents []manifest.D
 		}
 		begin = end
 	}
-	return r.report, nil
+	return r.report, r.leave(ctx)
 }
 
 // run is one Run on its way.
 type run struct {
 	snapshot *catalog.Snapshot
 	now      time.Time
+	lookedUp *inventory.Fixed
 	report   *Report
+	// objects are those that were fixed as far as they can be.
+	objects []*object
+}
+
+// leave reports what is still wrong, of all objects as they are now: the fix of one may heal what rules find of
+// another, or bring it.
+func (r *run) leave(ctx context.Context) error {
+	for _, o := range r.objects {
+		if r.lookedUp != nil && len(r.report.Changes) > 0 {
+			o.verdicts = o.judge(ctx)
+		}
+		o.leave()
+	}
+	return ctx.Err() // what was stopped is no verdict
 }
 
 // file fixes what is in one file.
@@ -118,6 +138,7 @@ func (r *run) file(ctx context.Context, f File, documents []manifest.Document, s
 			if err := o.fix(ctx); err != nil {
 				return err
 			}
+			r.objects = append(r.objects, o)
 			page, expected[i] = o.text, o.stored
 		}
 		if same == i {
@@ -146,8 +167,8 @@ func proves(ctx context.Context, f File, expected []map[string]any) error {
 		return fmt.Errorf("the fixed text can't be read, so the file stays as it is: %w", err)
 	}
 	if len(documents) != len(expected) {
-		return fmt.Errorf("the fixed text holds %d objects instead of %d, so the file stays as it is", len(documents),
-			len(expected))
+		return fmt.Errorf("the fixed text holds %s instead of %d, so the file stays as it is",
+			prose.Count(len(documents), "object"), len(expected))
 	}
 	for i := range documents {
 		got, gotErr := json.Marshal(documents[i].Object)

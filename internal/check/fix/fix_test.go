@@ -24,12 +24,19 @@ func at() time.Time { return time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC
 // ruled are policies on ConfigMaps in force: name to the body of their Rego.
 func ruled(t *testing.T, rules map[string]string) *catalog.Snapshot {
 	t.Helper()
-	policies := catalog.New(catalog.Options{})
+	return referring(t, rules, nil)
+}
+
+// referring are such policies that look objects up among others, of the kinds that they refer to.
+func referring(t *testing.T, rules map[string]string, others catalog.Inventory,
+	references ...v1alpha1.ReferencedKind) *catalog.Snapshot {
+	t.Helper()
+	policies := catalog.New(catalog.Options{Inventory: others})
 	for name, body := range rules {
 		p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RegoPolicySpec{
 			Title: name, Owner: "team", Severity: v1alpha1.SeverityLow, RunbookURL: "https://example.com",
 			Rego: v1alpha1.RegoSource{File: "a.rego", Main: "package a\n\nimport rego.v1\n\n" + body},
-			Match: v1alpha1.Match{
+			Match: v1alpha1.Match{References: references,
 				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap", "Secret"}}}},
 			Remediation: v1alpha1.PolicyRemediation{
 				RolloutStrategy: v1alpha1.RolloutStrategy{AllowedActions: []v1alpha1.ActionType{

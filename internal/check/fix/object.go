@@ -3,6 +3,7 @@
 package fix
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -27,13 +28,24 @@ type object struct {
 	subject check.Subject
 	stored  map[string]any
 	text    []byte
+	// taken are the fixes that were made, by policy; once fix has ended, verdicts are those on what came of it, and
+	// reasons why no more fixes were made.
+	taken    map[string]taken
+	verdicts []catalog.Result
+	reasons  map[string]string
+}
+
+// taken is a fix that was made: the object before it and after it.
+type taken struct {
+	before map[string]any
+	fixed  check.ProvenFix
 }
 
 // fix takes one proven fix after the other, until none is left. It ends, because
-// each takes a policy off those that are violated and adds none.
+// it takes each policy's once.
 func (o *object) fix(ctx context.Context) error {
 	for {
-		verdicts := o.judge(ctx, o.subject.Object)
+		verdicts := o.judge(ctx)
 		if err := ctx.Err(); err != nil {
 			return err // what was stopped is no verdict
 		}
@@ -50,18 +62,37 @@ func (o *object) fix(ctx context.Context) error {
 			}
 		}
 		if !progress {
-			o.leave(verdicts, reasons)
-			return ctx.Err()
+			o.verdicts, o.reasons = verdicts, reasons
+			return o.publish()
 		}
 	}
 }
 
-func (o *object) judge(ctx context.Context, object map[string]any) []catalog.Result {
-	return o.snapshot.Evaluate(ctx, policy.NewAudit(object, o.subject.Namespace, o.now))
+// publish has rules find from now on what came of the object.
+func (o *object) publish() error {
+	if o.lookedUp == nil || len(o.taken) == 0 {
+		return nil
+	}
+	o.subject.Beside = nil
+	for _, object := range o.subject.LookedUp(o.subject.Object) {
+		if err := o.lookedUp.Put(object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *object) judge(ctx context.Context) []catalog.Result {
+	r := policy.NewAudit(o.subject.Object, o.subject.Namespace, o.now)
+	r.Beside = o.subject.Beside
+	return o.snapshot.Evaluate(ctx, r)
 }
 
 // take makes a policy's fix, or says why not.
 func (o *object) take(ctx context.Context, v *catalog.Result) string {
+	if _, again := o.taken[v.Policy]; again {
+		return "its fix was made, and the object violates it again"
+	}
 	if v.FixErr != nil {
 		return "its fix can't be known: " + v.FixErr.Error()
 	}
@@ -84,19 +115,19 @@ func (o *object) take(ctx context.Context, v *catalog.Result) string {
 	o.report.Changes = append(o.report.Changes, Change{
 		File: o.document.File, Line: line, Policy: v.Policy,
 		What: policy.OneLine(action.Describe(v.Actions, described))})
+	if o.taken == nil {
+		o.taken = map[string]taken{}
+	}
+	o.taken[v.Policy] = taken{before: o.subject.Object, fixed: resolved}
 	o.subject.Object, o.stored, o.text = resolved.Object, stored, text
+	o.subject.Beside = o.subject.LookedUp(resolved.Object)
 	return ""
 }
 
 // unfit says why a fix isn't for files.
 func unfit(p *v1alpha1.ClusterRegoPolicy, actions []policy.Action) string {
-	if len(actions) == 0 {
-		return "the policy offers no fix for it"
-	}
-	strategy := p.Spec.Remediation.DeepCopy()
-	strategy.SetDefaults()
-	if verb, add, forbidden := action.Forbidden(strategy.AllowedActions, actions); forbidden {
-		return fmt.Sprintf("its fix uses %q, which the policy's allowedActions leave out: add %s to them", verb, add)
+	if reason := check.Unoffered(p, actions); reason != "" {
+		return reason
 	}
 	for _, a := range actions {
 		switch {
@@ -113,21 +144,23 @@ func unfit(p *v1alpha1.ClusterRegoPolicy, actions []policy.Action) string {
 	return ""
 }
 
-// leave reports what is still wrong.
-func (o *object) leave(verdicts []catalog.Result, reasons map[string]string) {
-	for i := range verdicts {
-		v := &verdicts[i]
+// leave reports what is still wrong by the verdicts.
+func (o *object) leave() {
+	for i := range o.verdicts {
+		v := &o.verdicts[i]
 		left := Left{File: o.document.File, Line: o.document.Line, Policy: v.Policy}
 		if v.Err != nil {
 			left.Message, left.Reason, left.Unjudged = "it can't be judged", policy.OneLine(v.Err.Error()), true
 			o.report.Left = append(o.report.Left, left)
-			left.Unjudged, reasons[v.Policy] = false, "it can't be judged to its end"
+			left.Unjudged, o.reasons[v.Policy] = false, "it can't be judged to its end"
 		}
+		left.Unjudged = v.Err == nil && v.FixErr != nil
 		for _, violation := range v.Enforced() {
 			if violation.Path != "" {
 				left.Line = o.document.LineOf(violation.Path)
 			}
-			left.Message, left.Reason = policy.OneLine(violation.Message), policy.OneLine(reasons[v.Policy])
+			left.Message, left.Reason = policy.OneLine(violation.Message), policy.OneLine(cmp.Or(
+				o.reasons[v.Policy], "it came with the fix of another object: run fix again"))
 			o.report.Left = append(o.report.Left, left)
 		}
 	}

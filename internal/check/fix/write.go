@@ -20,7 +20,7 @@ func Write(f File) error {
 	}
 	info, err := os.Stat(target)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", f.Name, err)
+		return fmt.Errorf("stat %s: %w", f.Name, err)
 	}
 	aside, err := os.CreateTemp(filepath.Dir(target), ".evenkeel-fix-")
 	if err != nil {

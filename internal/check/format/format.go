@@ -60,7 +60,7 @@ func Names() []string {
 func Write(w io.Writer, name string, report *check.Report, opts Options) error {
 	write, known := writers()[name]
 	if !known {
-		return fmt.Errorf("the format %q isn't known: give one of %s", name, strings.Join(Names(), ", "))
+		return fmt.Errorf("the format %q isn't supported: use one of %s", name, strings.Join(Names(), ", "))
 	}
 	return write(w, report, opts)
 }

@@ -219,7 +219,57 @@ func TestTableIsColouredOnATerminalOnly(t *testing.T) {
 
 func TestWriteRefusesAnUnknownFormat(t *testing.T) {
 	err := format.Write(&bytes.Buffer{}, "xml", &check.Report{}, format.Options{})
-	if err == nil || !strings.Contains(err.Error(), "give one of github, json, junit, name, sarif, table, yaml") {
+	if err == nil || !strings.Contains(err.Error(), "use one of github, json, junit, name, sarif, table, yaml") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestAnOverviewHasTablesWhereThereIsMuch: of three findings four tables tell nothing more, and a column that says the
+// same in each line tells nothing at all.
+func TestAnOverviewHasTablesWhereThereIsMuch(t *testing.T) {
+	overview := func(report *check.Report, top int) string {
+		var out bytes.Buffer
+		if err := format.WriteOverview(&out, report, top, format.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if got := overview(aReport(), 0); strings.Contains(got, "WORST") ||
+		!strings.Contains(got, "7 objects, 5 violations") {
+		t.Errorf("few findings:\n%s", got)
+	}
+	if got := overview(aReport(), 1); !strings.Contains(got, "WORST") {
+		t.Errorf("objects that aren't shown are counted nowhere:\n%s", got)
+	}
+	many := aReport()
+	for i := range 12 {
+		one := many.Results[1]
+		one.Object = anObject("Deployment", "shop", "web-"+strings.Repeat("x", i))
+		many.Results = append(many.Results, one)
+	}
+	got := overview(many, 0)
+	for _, head := range []string{"SEVERITY   VIOLATIONS   OBJECTS   POLICIES\n",
+		"NAMESPACE   WORST      VIOLATIONS   OBJECTS   POLICIES\n", "POLICY       WORST      VIOLATIONS   OBJECTS\n"} {
+		if !strings.Contains(got, head) {
+			t.Errorf("there is no table %q:\n%s", head, got)
+		}
+	}
+}
+
+// TestAFixThatIsNotShownIsNoFix: one line would say what another takes back.
+func TestAFixThatIsNotShownIsNoFix(t *testing.T) {
+	report := aReport()
+	report.Results[0].Fix, report.Results[0].NoFix = "", "the fixed object would violate policy tags: it floats"
+	report.Results[4].FixFailed = true
+	got := written(t, "table", report, format.Options{})
+	for _, want := range []string{"  proposed: set /spec/x to false\n",
+		"no fix is shown of privileged: the fixed object would violate policy tags: it floats\n",
+		"its fix can't be known: stopped at its time limit"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it has no %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "fix: set /spec/x") {
+		t.Errorf("it shows a fix, and says that there is none:\n%s", got)
 	}
 }

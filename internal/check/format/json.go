@@ -45,6 +45,7 @@ type result struct {
 	Waived     *waived     `json:"waived,omitempty"`
 	Fix        string      `json:"fix,omitempty"`
 	Diff       string      `json:"diff,omitempty"`
+	NoFix      string      `json:"noFix,omitempty"`
 	Error      string      `json:"error,omitempty"`
 }
 
@@ -126,6 +127,7 @@ func resultOf(r *check.Result) result {
 		Warnings:   violationsOf(r, r.Warnings),
 		Fix:        hint(r),
 		Diff:       r.Fix,
+		NoFix:      r.NoFix,
 	}
 	if r.Waived != nil {
 		out.Waived = &waived{Waiver: r.Waived.Ref(), Reason: r.Waived.Reason,

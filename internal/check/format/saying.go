@@ -59,8 +59,11 @@ func sayings(r *check.Result) []saying {
 	var out []saying
 	if r.Err != nil {
 		text := strings.TrimPrefix(r.Err.Error(), "policy "+r.Policy.Name+": ")
-		out = append(out, saying{level: levelError, label: labelError,
-			text: "it couldn't be judged: " + policy.OneLine(text), line: r.Line})
+		what := "it couldn't be judged: "
+		if r.FixFailed {
+			what = "its fix can't be known: "
+		}
+		out = append(out, saying{level: levelError, label: labelError, text: what + policy.OneLine(text), line: r.Line})
 	}
 	for i, v := range r.Violations {
 		s := saying{level: levelOf(r), label: string(r.Policy.Spec.Severity), message: v.Message,

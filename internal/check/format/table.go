@@ -60,7 +60,7 @@ func writeObject(out io.Writer, results []check.Result, style display.Style) {
 		fmt.Fprintf(out, "%s%s%s  %-*s  %s\n", line, paint(style, r.level), strings.Repeat(" ", level-len(r.level)),
 			name, r.policy, r.text)
 		if r.fix != "" {
-			fmt.Fprintln(out, style.Faint(indent+"fix: "+r.fix))
+			fmt.Fprintln(out, style.Faint(indent+r.fix))
 		}
 	}
 	for i := range results {
@@ -85,8 +85,14 @@ func gap(width int) int {
 func rowsOf(r *check.Result) []row {
 	var rows []row
 	for _, s := range sayings(r) {
-		rows = append(rows, row{place: place(r, s.line), level: s.label, policy: r.Policy.Name, text: s.text,
-			fix: s.fix})
+		fix := s.fix
+		switch {
+		case fix != "" && r.NoFix != "":
+			fix = "proposed: " + fix // and no fix, as is said below
+		case fix != "":
+			fix = "fix: " + fix
+		}
+		rows = append(rows, row{place: place(r, s.line), level: s.label, policy: r.Policy.Name, text: s.text, fix: fix})
 	}
 	return rows
 }

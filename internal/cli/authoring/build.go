@@ -6,18 +6,18 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/output"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/krm"
 )
 
 func newBuildCommand() *cobra.Command {
-	var output string
+	var file string
 	var rego command.RegoTree
 	cmd := &cobra.Command{
 		Use:   "build DIR|- [-o FILE]",
@@ -37,10 +37,10 @@ functionConfig names the directory, and prints it with the policies in it.`,
 			if err != nil {
 				return err
 			}
-			if output == "" || output == "-" {
+			if file == "" || file == "-" {
 				_, err = cmd.OutOrStdout().Write(text)
 			} else {
-				err = os.WriteFile(output, text, 0o644)
+				err = output.WriteFile(file, text)
 			}
 			if err != nil {
 				return command.Exit(command.ExitFailure, fmt.Errorf("write the policies: %w", err))
@@ -48,7 +48,7 @@ functionConfig names the directory, and prints it with the policies in it.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write to (default: standard output)")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "file to write to (default: standard output)")
 	rego.AddFlags(cmd.Flags())
 	command.TakesDirectory(cmd)
 	return cmd

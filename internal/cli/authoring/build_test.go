@@ -37,6 +37,33 @@ func copied(t *testing.T, changes ...string) string {
 	return top
 }
 
+// Of a link to nothing among policies, build and test say a word each: it might have led to more of them.
+func TestALinkToNothingAmongPoliciesIsWarnedOf(t *testing.T) {
+	top := copied(t)
+	dir := filepath.Join(top, "security")
+	if err := os.Symlink("../elsewhere", filepath.Join(dir, "more")); err != nil {
+		t.Fatal(err)
+	}
+	for name, cmd := range map[string]*cobra.Command{"build": newBuildCommand(), "test": newTestCommand()} {
+		out, _, code := commandline.Invoke(t, cmd, dir)
+		want := "warning: " + filepath.Join(dir, "more") + ": it is a link to ../elsewhere, which isn't there: " +
+			"correct the link, or remove it\n"
+		if code != 0 || strings.Count(out, want) != 1 {
+			t.Errorf("%s ends with code %d and says\n%s\nwant %q once", name, code, out, want)
+		}
+	}
+	if err := os.Symlink("gone_test.rego", filepath.Join(dir, "host_namespaces/more_test.rego")); err != nil {
+		t.Fatal(err)
+	}
+	for name, cmd := range map[string]*cobra.Command{"build": newBuildCommand(), "test": newTestCommand()} {
+		out, message, code := commandline.Invoke(t, cmd, dir)
+		if want := "more_test.rego: it is a link to gone_test.rego, which isn't there"; code == 0 ||
+			!strings.Contains(out+message, want) {
+			t.Errorf("%s ends with code %d and says %q of tests that aren't there", name, code, message)
+		}
+	}
+}
+
 func TestBuildPrintsTheLibrary(t *testing.T) {
 	out, message, code := commandline.Invoke(t, newBuildCommand(), commandline.Library)
 	if code != 0 {
@@ -88,9 +115,9 @@ func TestBuildListsAllProblems(t *testing.T) {
 	file := filepath.Join(top, "security/host_namespaces/host_namespaces.rego")
 	want := "problems found: 2\n" +
 		file +
-		`:1: organizations: the owner is missing, and the policy refuses requests or remediates: name the team that answers for the rule, which is told when it does harm` + "\n" +
+		`:1: organizations: the owner is missing, and the policy refuses requests or remediates: name the team that answers for the rule, which is notified when it does harm` + "\n" +
 		file +
-		`:14: custom.severity: "critical" isn't known: give one of Critical High Medium Low; did you mean Critical?`
+		`:14: custom.severity: "critical" isn't supported: use one of Critical High Medium Low; did you mean Critical?`
 	if code != command.ExitFailed || out != "" || message != want {
 		t.Errorf("code %d, output %q, message\n%s\nwant code 1 and\n%s", code, out, message, want)
 	}
@@ -108,7 +135,7 @@ func TestTestPrintsWhatFailed(t *testing.T) {
 	top := copied(t, `"hostIPC": "IPC"`, `"hostIPC": "mail"`)
 	out, _, code := commandline.Invoke(t, newTestCommand(), top)
 	for _, part := range []string{
-		filepath.Join(top, "security/host_namespaces/examples.yaml") + ": a DaemonSet in three namespaces",
+		filepath.Join(top, "security/host_namespaces/examples.yaml") + ":18: a DaemonSet in three namespaces",
 		"expected: violations:", "the node's mail namespace",
 		filepath.Join(top, "security/host_namespaces/host_namespaces_test.rego:"),
 		"passed, 2 failed\n",

@@ -6,6 +6,5 @@ import "github.com/spf13/cobra"
 
 // Commands are the commands for authors of policies.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{newNewCommand(), newBuildCommand(), newTestCommand(), newRunbooksCommand(),
-		newMigrateCommand()}
+	return []*cobra.Command{newNewCommand(), newBuildCommand(), newTestCommand(), newRunbooksCommand()}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,58 +38,53 @@ func (f *kindFinder) find(ctx context.Context) (schema.GroupVersionKind, error) 
 	if f.group != "" {
 		name += "." + f.group
 	}
-	kind, unknown := scaffold.Kind(name)
-	switch {
-	case len(f.crds) > 0:
-		return f.ofCRDs(ctx, name, kind, unknown)
-	case unknown != nil:
-		return f.ofCluster(name, unknown)
-	default:
+	if len(f.crds) > 0 {
+		return f.ofCRDs(ctx, name)
+	}
+	if kind, known := scaffold.Kind(name); known {
 		return kind, nil
 	}
+	return f.ofCluster(name)
 }
 
 // ofCRDs is a kind of the CRDs that are given, else one that is known without them.
-func (f *kindFinder) ofCRDs(ctx context.Context, name string, known schema.GroupVersionKind, unknown error) (
-	schema.GroupVersionKind, error) {
+func (f *kindFinder) ofCRDs(ctx context.Context, name string) (schema.GroupVersionKind, error) {
 	given, err := kindsOfCRDs(ctx, f.crds)
 	if err != nil {
 		return schema.GroupVersionKind{}, err
 	}
-	if found, is := kindAmong(given, name); is {
-		return found, nil
+	if kind, known := scaffold.Kind(name, given...); known {
+		return kind, nil
 	}
-	if unknown != nil {
-		return schema.GroupVersionKind{}, command.Exit(command.ExitUsage, fmt.Errorf(
-			"%w; no CustomResourceDefinition of %s defines it", unknown, strings.Join(f.crds, ", ")))
-	}
-	return known, nil
+	return schema.GroupVersionKind{}, unknownKind(name, given,
+		fmt.Errorf("no CustomResourceDefinition of %s defines it", strings.Join(f.crds, ", ")))
 }
 
 // ofCluster is a kind that the cluster serves.
-func (f *kindFinder) ofCluster(name string, unknown error) (schema.GroupVersionKind, error) {
+func (f *kindFinder) ofCluster(name string) (schema.GroupVersionKind, error) {
 	served, err := f.served()
 	if err != nil {
-		return schema.GroupVersionKind{}, command.Exit(command.ExitUsage, fmt.Errorf(
-			"%w; or give its definition by --crds; the cluster couldn't be asked: %w", unknown, err))
+		return schema.GroupVersionKind{}, unknownKind(name, nil, fmt.Errorf("the cluster couldn't be asked: %w", err))
 	}
-	if found, is := kindAmong(served, name); is {
-		return found, nil
+	if kind, known := scaffold.Kind(name, served...); known {
+		return kind, nil
 	}
-	return schema.GroupVersionKind{}, command.Exit(command.ExitUsage,
-		fmt.Errorf("%w; the cluster doesn't serve it; or give its definition by --crds", unknown))
+	return schema.GroupVersionKind{}, unknownKind(name, served, errors.New("the cluster doesn't serve it"))
 }
 
-// kindAmong is the first of the kinds that a name means: KIND, or KIND.GROUP.
-func kindAmong(kinds []schema.GroupVersionKind, name string) (schema.GroupVersionKind, bool) {
-	kind, group, qualified := strings.Cut(name, ".")
-	i := slices.IndexFunc(kinds, func(k schema.GroupVersionKind) bool {
-		return strings.EqualFold(k.Kind, kind) && (!qualified || k.Group == group)
-	})
-	if i < 0 {
-		return schema.GroupVersionKind{}, false
+// unknownKind says that a kind was found nowhere: not among those of Kubernetes, and why not elsewhere.
+func unknownKind(name string, given []schema.GroupVersionKind, elsewhere error) error {
+	what, example := "is no kind of Kubernetes", "Certificate.cert-manager.io/v1"
+	if kind, group, qualified := strings.Cut(name, "."); qualified {
+		group, _, _ = strings.Cut(group, "/")
+		what, example = "names no version, and is no kind of Kubernetes", kind+"."+group+"/v1"
 	}
-	return kinds[i], true
+	meant := ""
+	if similar := scaffold.Similar(name, given); len(similar) > 0 {
+		meant = "; did you mean " + strings.Join(similar, ", ") + "?"
+	}
+	return command.Exit(command.ExitUsage, fmt.Errorf("--kind %q %s%s\n%w\nfor a kind of your own give "+
+		"KIND.GROUP/VERSION, for example %s, or its definition by --crds", name, what, meant, elsewhere, example))
 }
 
 // served are the kinds of the cluster, each in the version that it prefers.

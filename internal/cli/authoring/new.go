@@ -16,6 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/internal/scaffold"
 )
 
@@ -85,11 +86,11 @@ func (o *newPolicyOptions) run(ctx context.Context, out io.Writer, name string) 
 	var placeholders []string
 	if wanted.Owner == "" {
 		wanted.Owner = "team-example"
-		placeholders = append(placeholders, "the owner "+wanted.Owner)
+		placeholders = append(placeholders, "its owner, a placeholder now: "+wanted.Owner)
 	}
 	if wanted.Runbook == "" {
 		wanted.Runbook = "https://example.com/runbooks/" + name
-		placeholders = append(placeholders, "the runbook "+wanted.Runbook)
+		placeholders = append(placeholders, "its runbook, a placeholder now: "+wanted.Runbook)
 	}
 	made, err := scaffold.New(wanted)
 	if err != nil {
@@ -105,12 +106,18 @@ func (o *newPolicyOptions) run(ctx context.Context, out io.Writer, name string) 
 	for _, path := range paths {
 		fmt.Fprintln(out, path)
 	}
-	dir := filepath.Join(o.dir, made.Dir)
-	_, err = fmt.Fprintf(out,
-		"\nIt works as it stands. Change %s, and try it after each step:\n  evenkeel test %s\n  evenkeel build %s\n",
-		paths[0], dir, dir)
-	if err == nil && len(placeholders) > 0 {
-		_, err = fmt.Fprintf(out, "In its METADATA, replace %s.\n", strings.Join(placeholders, " and "))
+	return tellNext(out, filepath.Join(o.dir, made.Dir), paths[0], placeholders)
+}
+
+// tellNext says what is to be done with the files; the command that comes next stands last.
+func tellNext(out io.Writer, dir, rule string, placeholders []string) error {
+	lines := []string{"", "The policy works as it stands. Make it yours:", "  the rule and its METADATA: " + rule}
+	for _, placeholder := range placeholders {
+		lines = append(lines, "  "+placeholder)
 	}
+	lines = append(lines, "  what passes and what violates: "+filepath.Join(dir, suite.ExamplesFile),
+		"When it is done, print it for kubectl apply:", "  evenkeel build "+dir,
+		"After each change, test it:", "  evenkeel test "+dir)
+	_, err := fmt.Fprintln(out, strings.Join(lines, "\n"))
 	return err
 }

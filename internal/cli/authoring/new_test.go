@@ -21,11 +21,20 @@ func TestANewPolicyWorksAtOnce(t *testing.T) {
 	}
 	for _, part := range []string{
 		"policies/security/no_escalation/no_escalation.rego\n", "policies/security/no_escalation/examples.yaml\n",
-		"evenkeel test policies/security/no_escalation\n",
-		"replace the owner team-example and the runbook https://example.com/runbooks/no-escalation",
+		"  its owner, a placeholder now: team-example\n",
+		"  its runbook, a placeholder now: https://example.com/runbooks/no-escalation\n",
+		"  evenkeel build policies/security/no_escalation\n",
 	} {
 		if !strings.Contains(out, part) {
 			t.Errorf("output has no %q:\n%s", part, out)
+		}
+	}
+	if !strings.HasSuffix(out, "\n  evenkeel test policies/security/no_escalation\n") {
+		t.Errorf("the next command isn't the last line:\n%s", out)
+	}
+	for line := range strings.Lines(out) {
+		if len(line) > 81 {
+			t.Errorf("a line of %d characters: %s", len(line)-1, line)
 		}
 	}
 	if out, message, code := commandline.Invoke(t, newTestCommand(), "policies/security/no_escalation"); code != 0 ||
@@ -41,7 +50,8 @@ func TestANewPolicyWorksAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, message, code := commandline.Invoke(t, newNewCommand(), "policy", "no-escalation", "--dir",
-		"policies/security"); code != command.ExitFailed || !strings.Contains(message, "is there already") {
+		"policies/security"); code != command.ExitFailed ||
+		!strings.Contains(message, "exists already: nothing was written") {
 		t.Errorf("a second time: code %d, message %q, want code 1 and what is there", code, message)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "mine" {

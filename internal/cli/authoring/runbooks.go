@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/output"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
@@ -47,7 +48,7 @@ related_resources of the METADATA leads to. Other files in OUT stay as they are.
 				if err != nil {
 					return command.Exit(command.ExitFailed, err)
 				}
-				if err := os.WriteFile(filepath.Join(args[1], p.Definition.Name+".md"), text, 0o644); err != nil { //nolint:gosec // documentation is for everybody
+				if err := output.WriteFile(filepath.Join(args[1], p.Definition.Name+".md"), text); err != nil {
 					return command.Exit(command.ExitFailure,
 						fmt.Errorf("write the page of policy %s: %w", p.Definition.Name, err))
 				}

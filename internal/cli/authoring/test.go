@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/internal/policy/suite/gator"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // testOptions are the flags of test.
@@ -145,8 +146,8 @@ func printCoverage(out io.Writer, tree directory.Tree, report *suite.Report) {
 		width = max(width, len(tree.Path(file.File)))
 	}
 	for _, file := range report.Files {
-		fmt.Fprintf(out, "%-*s  %5.1f %%  %d of %d lines\n", width, tree.Path(file.File), file.Percent(), file.Reached,
-			file.Rows)
+		fmt.Fprintf(out, "%-*s  %5.1f %%  %d of %s\n", width, tree.Path(file.File), file.Percent(), file.Reached,
+			prose.Count(file.Rows, "line"))
 	}
 	fmt.Fprintf(out, "coverage %.1f %%\n", report.Coverage)
 }

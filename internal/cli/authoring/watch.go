@@ -17,9 +17,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 )
 
-// settle is how long files must be quiet before tests run again: an editor writes a
+// debounce is how long files must be quiet before tests run again: an editor writes a
 // file in several steps.
-const settle = 100 * time.Millisecond
+const debounce = 100 * time.Millisecond
 
 // patience is how long tests wait at most for files that are written again and again.
 const patience = 2 * time.Second
@@ -97,7 +97,7 @@ func changed(ctx context.Context, watcher *fsnotify.Watcher) error {
 			if event.Op == fsnotify.Chmod {
 				continue
 			}
-			if quiet = time.After(settle); latest == nil {
+			if quiet = time.After(debounce); latest == nil {
 				latest = time.After(patience)
 			}
 		}

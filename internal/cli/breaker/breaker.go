@@ -17,7 +17,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/output"
-	"evenkeel.dev/evenkeel/internal/cli/request"
 )
 
 // NewCommand is the command breaker, with those below it.
@@ -32,9 +31,7 @@ global" is the kill switch: no new write begins anywhere; rollbacks go on.`,
 	command.TakesCommand(cmd)
 	flags := connect.TakesCluster(cmd)
 	cmd.AddCommand(newListCommand(flags),
-		newForceCommand(flags, "open", "Hold a breaker open: the kill switch", v1alpha1.BreakerForcedOpen),
-		newForceCommand(flags, "close", "Let go of a breaker that a person held open", v1alpha1.BreakerAutomatic),
-		newResetCommand(flags), newHistoryCommand(flags))
+		newOpenCommand(flags), newCloseCommand(flags), newResetCommand(flags), newHistoryCommand(flags))
 	return cmd
 }
 
@@ -44,7 +41,7 @@ func newListCommand(flags *connect.Flags) *cobra.Command {
 		Aliases: []string{"get", "ls"},
 		Short:   "List the circuit breakers",
 		Long: `List shows the circuit breakers, open ones with what they wait for: a person who
-holds them open, or the time of the next probe.`,
+holds them open, and until when, or the time of the next probe.`,
 		Example: `  evenkeel breaker list
   evenkeel breaker list -o yaml`,
 		Args: command.TakesArguments(0, 0, ""),
@@ -62,19 +59,21 @@ holds them open, or the time of the next probe.`,
 		if err := c.List(cmd.Context(), list); err != nil {
 			return connect.Failure("list circuit breakers", err)
 		}
-		return o.Objects(cmd.OutOrStdout(), list, func(out io.Writer) error { return printBreakers(list.Items, out) })
+		return o.Objects(cmd.OutOrStdout(), list, func(out io.Writer) error {
+			return printBreakers(list.Items, time.Now(), out)
+		})
 	}
 	return cmd
 }
 
-func printBreakers(list []v1alpha1.RemediationBreaker, out io.Writer) error {
+func printBreakers(list []v1alpha1.RemediationBreaker, now time.Time, out io.Writer) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "No circuit breakers: the manager makes the global one when it starts.")
 		return err
 	}
 	table := output.Columns(out, "NAME", "SCOPE", "STATE", "REASON", "FAILED", "NEXT PROBE", "MESSAGE")
 	for _, cb := range list {
-		state, reason, message := breakerState(&cb)
+		state, reason, message := breakerState(&cb, now)
 		probe := "-"
 		if cb.Status.NextProbeAt != nil {
 			probe = cb.Status.NextProbeAt.UTC().Format(time.RFC3339)
@@ -85,18 +84,19 @@ func printBreakers(list []v1alpha1.RemediationBreaker, out io.Writer) error {
 	return table.Flush()
 }
 
-// breakerState is a breaker's state as it counts: a person's word is above its own.
-func breakerState(cb *v1alpha1.RemediationBreaker) (state v1alpha1.BreakerState, reason, message string) {
-	if cb.Spec.ForcedOpen() {
-		by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionForceOpen, v1alpha1.ActionRelease)
+// breakerState is a breaker's state at a time as it counts: a person's word is above its own.
+func breakerState(cb *v1alpha1.RemediationBreaker, now time.Time) (state v1alpha1.BreakerState,
+	reason, message string) {
+	if cb.Spec.ForcedOpen(now) {
 		return v1alpha1.BreakerOpen, string(v1alpha1.BreakerForcedOpen),
-			fmt.Sprintf("held open by a person (%s): evenkeel breaker close %s", by, cb.Name)
+			fmt.Sprintf("held open by a person%s (%s): evenkeel breaker close %s",
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy(), cb.Name)
 	}
 	return cmp.Or(cb.Status.State, v1alpha1.BreakerClosed), cb.Status.Reason, cb.Status.Message
 }
 
 // findBreaker reads a circuit breaker that is to be changed.
-func findBreaker(ctx context.Context, c client.Client, name string) (*v1alpha1.RemediationBreaker, error) {
+func findBreaker(ctx context.Context, c client.Reader, name string) (*v1alpha1.RemediationBreaker, error) {
 	cb := &v1alpha1.RemediationBreaker{}
 	err := c.Get(ctx, client.ObjectKey{Name: name}, cb)
 	if apierrors.IsNotFound(err) {
@@ -108,60 +108,12 @@ func findBreaker(ctx context.Context, c client.Client, name string) (*v1alpha1.R
 	return cb, nil
 }
 
-func newForceCommand(flags *connect.Flags, word, short string, mode v1alpha1.BreakerMode) *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use:   word + " NAME",
-		Short: short,
-		Long: short + `. What is in flight is verified and undone as ever; a breaker's own
-state is kept, and counts again once nobody holds it open. It needs the verb ` + verbFor(mode) + ` on
-the breaker; your user name is recorded with the reason.`,
-		Example: "  evenkeel breaker " + word + ` global --reason "INC-42"`,
-		Args:    command.TakesArguments(1, 1, "circuit breaker; see evenkeel breaker list"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := flags.Client()
-			if err != nil {
-				return err
-			}
-			if word == "open" {
-				if err := makeBreaker(cmd.Context(), c, args[0]); err != nil {
-					return err
-				}
-			}
-			cb, err := findBreaker(cmd.Context(), c, args[0])
-			if err != nil {
-				return err
-			}
-			done := "is no longer held open; its own state is " + string(cb.Status.State)
-			if mode == v1alpha1.BreakerForcedOpen {
-				done = "is held open: no new write begins in its scope; rollbacks go on"
-			}
-			if err := request.Patch(cmd.Context(), c, cb, request.Spec("mode", mode, reason)); err != nil {
-				return connect.Failure("change circuit breaker "+cb.Name, err)
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "circuit breaker %s %s\n", cb.Name, done)
-			return err
-		},
-	}
-	connect.Completes(cmd, flags, breakerNames)
-	request.TakesReason(cmd, &reason)
-	return cmd
-}
-
-// verbFor is the verb that a change to a mode asks for.
-func verbFor(mode v1alpha1.BreakerMode) string {
-	if mode == v1alpha1.BreakerForcedOpen {
-		return "open"
-	}
-	return "reset"
-}
-
 // breakerNames lists the breakers, for the completion of a name.
 func breakerNames(ctx context.Context, c client.Reader) ([]string, error) {
 	list := &v1alpha1.RemediationBreakerList{}
 	return connect.Listed(ctx, c, list, func() (out []string) {
 		for _, cb := range list.Items {
-			state, reason, _ := breakerState(&cb)
+			state, reason, _ := breakerState(&cb, time.Now())
 			out = append(out, fmt.Sprintf("%s\tRemediationBreaker, %s %s", cb.Name, state, reason))
 		}
 		return out

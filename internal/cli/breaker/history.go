@@ -3,59 +3,65 @@
 package breaker
 
 import (
-	"fmt"
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/cli/output"
 	"evenkeel.dev/evenkeel/internal/cli/request"
 )
 
 func newHistoryCommand(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history [NAME]",
-		Short: "Say who held circuit breakers open, let go of them or reset them, and why",
+		Short: "Show who forced open, released or reset circuit breakers, and why",
 		Long: `History lists what people have asked of circuit breakers, or of one: when, who and why, the
 latest ten of each. What a breaker did by itself is in its events and in
-the metrics.`,
+the metrics. -o json and yaml print the breakers whole: what was asked for is in spec.requests.`,
 		Example: `  evenkeel breaker history
-  evenkeel breaker history global`,
+  evenkeel breaker history global
+  evenkeel breaker history -o json`,
 		Args: command.TakesArguments(0, 1, "circuit breaker; see evenkeel breaker list"),
 	}
+	o := output.Takes(cmd, output.JSON, output.YAML, output.Name)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.Check(cmd); err != nil {
+			return err
+		}
 		c, err := flags.Client()
 		if err != nil {
 			return err
 		}
-		if len(args) == 1 {
-			cb, err := findBreaker(cmd.Context(), c, args[0])
-			if err != nil {
-				return err
-			}
-			return printHistory([]v1alpha1.RemediationBreaker{*cb}, cmd.OutOrStdout())
-		}
-		list := &v1alpha1.RemediationBreakerList{}
-		if err := c.List(cmd.Context(), list); err != nil {
-			return connect.Failure("list circuit breakers", err)
-		}
-		return printHistory(list.Items, cmd.OutOrStdout())
+		return history(cmd.Context(), c, args, o, cmd.OutOrStdout())
 	}
 	connect.Completes(cmd, flags, breakerNames)
 	return cmd
 }
 
+// history prints what people have asked of the breaker that the arguments name, or of all.
+func history(ctx context.Context, c client.Reader, args []string, o *output.Flag, to io.Writer) error {
+	list := &v1alpha1.RemediationBreakerList{}
+	if len(args) == 1 {
+		cb, err := findBreaker(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		list.Items = append(list.Items, *cb)
+	} else if err := c.List(ctx, list); err != nil {
+		return connect.Failure("list circuit breakers", err)
+	}
+	return o.Objects(to, list, func(out io.Writer) error { return printHistory(list.Items, out) })
+}
+
 // printHistory lists what people have asked of the breakers.
 func printHistory(breakers []v1alpha1.RemediationBreaker, out io.Writer) error {
-	var acts []request.Act
-	for i := range breakers {
-		acts = append(acts, request.ActsOf(breakers[i].Name, breakers[i].Spec.Requests)...)
-	}
-	if len(acts) == 0 {
-		_, err := fmt.Fprintln(out, "Nobody has held a circuit breaker open or reset one.")
-		return err
-	}
-	return request.PrintActs(out, "BREAKER", acts)
+	return request.PrintActsOf(out, "BREAKER", "Nobody has held a circuit breaker open or reset one.", breakers,
+		func(b *v1alpha1.RemediationBreaker) (string, []v1alpha1.RequestRecord) {
+			return b.Name, b.Spec.Requests
+		})
 }

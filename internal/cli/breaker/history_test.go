@@ -4,14 +4,18 @@ package breaker
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/cli/output"
 )
 
 func TestHistoryOfBreakersTellsWhoAskedForWhatAndWhy(t *testing.T) {
@@ -53,5 +57,32 @@ func TestHistoryOfBreakersTellsWhoAskedForWhatAndWhy(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// -o json has the breakers with all that their records hold, of one as of all.
+func TestHistoryOfBreakersIsReadByPrograms(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	global, other := &v1alpha1.RemediationBreaker{}, &v1alpha1.RemediationBreaker{}
+	global.Name, other.Name = "global", "policy-a"
+	global.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42"}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(global, other).Build()
+	for _, tc := range []struct {
+		args []string
+		want int
+	}{{nil, 2}, {[]string{"global"}, 1}} {
+		var out bytes.Buffer
+		var got v1alpha1.RemediationBreakerList
+		err := history(t.Context(), c, tc.args, &output.Flag{Format: output.JSON}, &out)
+		if err != nil || json.Unmarshal(out.Bytes(), &got) != nil {
+			t.Fatalf("error %v, printed\n%s", err, out.String())
+		}
+		if len(got.Items) != tc.want || got.Items[0].Spec.Requests[0].Reason != "INC-42" ||
+			got.Items[0].Kind != "RemediationBreaker" {
+			t.Errorf("of %v: %s", tc.args, out.String())
+		}
 	}
 }

@@ -18,7 +18,7 @@ func newResetCommand(flags *connect.Flags) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "reset NAME --reason REASON",
-		Short: "Let a breaker that opened by itself start afresh",
+		Short: "Reset a breaker that opened automatically",
 		Long: `Reset closes a breaker and lets it forget the failures that it has counted, its
 openings, and the demotion of its policy. It needs the verb reset on the breaker; your
 user name is recorded with the reason.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // SeverityRank orders severities, the worst first; none is the last.
@@ -19,8 +20,8 @@ func SeverityRank(severity string) (int, error) {
 	}
 	rank := slices.IndexFunc(order, func(s v1alpha1.Severity) bool { return strings.EqualFold(string(s), severity) })
 	if rank < 0 {
-		return 0, Exit(ExitUsage, fmt.Errorf("the severity %q isn't known: give Critical, High, Medium or Low",
-			severity))
+		return 0, Exit(ExitUsage, fmt.Errorf("the severity %q isn't supported: use Critical, High, Medium or Low%s",
+			severity, prose.DidYouMean(severity, []string{"Critical", "High", "Medium", "Low"})))
 	}
 	return rank, nil
 }

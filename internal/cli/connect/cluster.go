@@ -90,6 +90,10 @@ func (f *Flags) Untyped() (dynamic.Interface, discovery.DiscoveryInterface, erro
 // ServiceAccount name.
 func (f *Flags) Config() (*rest.Config, error) {
 	config, err := f.ToRESTConfig()
+	if err != nil && f.isNamed() {
+		return nil, command.Exit(command.ExitUsage, fmt.Errorf(
+			"%w: correct --cluster or --context; kubectl config get-contexts lists what the kubeconfig has", err))
+	}
 	if err != nil {
 		return nil, command.Exit(command.ExitUsage,
 			fmt.Errorf("no cluster to talk to: %w; set --kubeconfig or KUBECONFIG", err))
@@ -105,6 +109,16 @@ func (f *Flags) Config() (*rest.Config, error) {
 	// What client-go logs of a failed request is said by the error already.
 	klog.SetLogger(logr.Discard())
 	return config, nil
+}
+
+// isNamed says that the flags name a part of the kubeconfig.
+func (f *Flags) isNamed() bool { return *f.ClusterName+*f.Context != "" }
+
+// IsRefused says whether a cluster was named by the flags that the kubeconfig hasn't got: nothing may go on as if
+// none had been.
+func (f *Flags) IsRefused() bool {
+	_, err := f.ToRESTConfig()
+	return err != nil && f.isNamed()
 }
 
 // dialPatience is how long an API server may take to accept a connection: one that

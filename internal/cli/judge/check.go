@@ -83,14 +83,12 @@ when something couldn't be read or judged; what could be is still reported.`,
 }
 
 func (o *checkOptions) validate() error {
-	if !slices.Contains(format.Names(), o.output) {
-		return command.Exit(command.ExitUsage,
-			fmt.Errorf("-o %q isn't known: give one of %s", o.output, strings.Join(format.Names(), ", ")))
+	if err := command.OneOf("-o", o.output, format.Names()...); err != nil {
+		return err
 	}
 	for _, group := range o.groupBy {
-		if !slices.Contains(format.Groups(), group) {
-			return command.Exit(command.ExitUsage, fmt.Errorf("--group-by %q isn't known: give one of %s%s", group,
-				strings.Join(format.Groups(), ", "), prose.DidYouMean(group, format.Groups())))
+		if err := command.OneOf("--group-by", group, format.Groups()...); err != nil {
+			return err
 		}
 	}
 	if (o.summary || len(o.groupBy) > 0) && o.output != "table" {
@@ -136,16 +134,22 @@ func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []
 	if err := among.addDocuments(documents, o.namespace); err != nil {
 		return nil, err
 	}
+	o.policies.kinds = kindsOf(documents)
 	snapshot, err := o.policies.load(ctx, among.waivers...)
 	if err != nil {
 		return nil, err
 	}
+	warnOfMisspelt(stderr, snapshot, documents)
 	subjects := check.Of(documents, o.namespace, o.policies.namespaces)
+	snapshot, _ = seeingSubjects(stderr, snapshot, subjects)
 	done, stop := terminal.NewProgress(stderr).Count(len(subjects), "objects judged")
 	defer stop()
-	report, err := check.Run(ctx, snapshot, check.Each(subjects), check.Options{
-		Now: time.Now(), Fix: o.diff || o.output == format.SARIF, Clean: o.output == format.JUnit, Judged: done,
-	})
+	opts := check.Options{Now: time.Now(), Fix: o.diff || o.output == format.SARIF, Clean: o.output == format.JUnit,
+		Judged: done}
+	if opts.Fix {
+		opts.Fixed = fix.Teller(snapshot, opts.Now)
+	}
+	report, err := check.Run(ctx, snapshot, check.Each(subjects), opts)
 	if err == nil && o.output == format.SARIF {
 		fix.Locate(report)
 	}
@@ -160,6 +164,9 @@ func (o *checkOptions) verdict(report *check.Report, unread error) error {
 	if n := report.Summary().Errors; n > 0 {
 		return command.Exit(command.ExitFailure,
 			fmt.Errorf("not everything could be judged: errors: %d, see the report%s", n, unknownNamespaces(report)))
+	}
+	if err := o.policies.unjudged(); err != nil {
+		return command.Exit(command.ExitFailure, err)
 	}
 	fails, err := failsOn(o.failOn)
 	if err != nil {
@@ -199,5 +206,6 @@ func failsOn(mildest string) ([]v1alpha1.AdmissionAction, error) {
 		return nil, nil
 	}
 	return nil, command.Exit(command.ExitUsage,
-		fmt.Errorf("--fail-on %q isn't known: give deny, warn, audit or never", mildest))
+		fmt.Errorf("--fail-on %q isn't supported: use deny, warn, audit or never%s", mildest,
+			prose.DidYouMean(mildest, []string{"deny", "warn", "audit", "never"})))
 }

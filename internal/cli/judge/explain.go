@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -25,7 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/explain"
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
 	"evenkeel.dev/evenkeel/internal/permissions"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // explainOptions are the flags of explain.
@@ -40,9 +38,9 @@ func newExplainCommand() *cobra.Command {
 	o := &explainOptions{}
 	cmd := &cobra.Command{
 		Use:   "explain KIND/NAME | KIND NAME",
-		Short: "Tell everything that Evenkeel knows of one object, and what happens next",
+		Short: "Show all that Evenkeel knows of one object, and what happens next",
 		Long: `Explain judges one object now, by the policies and waivers in force in the
-cluster, and tells with each verdict its waiver and the fix; who owns and manages the
+cluster, and shows with each verdict its waiver and the fix; who owns and manages the
 object; what plans have changed, before and after; which breakers are open; and, in
 words, what happens next. It changes nothing. Values of a Secret are never shown.
 
@@ -100,47 +98,80 @@ func (o *explainOptions) explain(ctx context.Context, kind, name string) (*expla
 	if err != nil {
 		return nil, err
 	}
-	object, namespace, err := o.read(ctx, c, kind, name)
+	object, namespace, unread, err := o.read(ctx, c, kind, name)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, unread, err := o.inForce(ctx)
+	inForce, err := o.inForce(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	e, err := explain.Explain(ctx, c, snapshot, object, namespace, o.tools.Value(), time.Now())
+	inForce.Unread = append(unread, inForce.Unread...)
+	e, err := explain.Explain(ctx, c, *inForce, object, namespace, o.tools.Value(), time.Now())
 	if err != nil {
 		return nil, connect.Failure("explain "+kind+"/"+name, err)
 	}
-	e.Unread = append(e.Unread, unread...)
 	return e, nil
 }
 
-// inForce are the policies in force; nil for whoever may not read them all, with what was
+// inForce are the policies in force; no snapshot for whoever may not read them all, with all that was
 // refused: the rest is told all the same.
-func (o *explainOptions) inForce(ctx context.Context) (*catalog.Snapshot, []string, error) {
+func (o *explainOptions) inForce(ctx context.Context, c client.Client) (*explain.InForce, error) {
 	set := &policySet{}
-	if err := set.addCluster(ctx, o.flags); apierrors.IsForbidden(err) {
-		return nil, []string{"what the policies say isn't known: " + err.Error()}, nil
-	} else if err != nil {
-		return nil, nil, err
-	}
-	unread, err := o.overrides(ctx, set)
+	refused, err := set.addInForce(ctx, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	choice := policyChoice{cluster: true, connection: o.flags}
-	snapshot, err := choice.enforce(set)
-	return snapshot, unread, err
+	if len(refused) > 0 {
+		inForce := &explain.InForce{}
+		for _, err := range refused {
+			inForce.Unread = append(inForce.Unread, "what the policies say isn't known: "+err.Error())
+		}
+		return inForce, nil
+	}
+	unread, err := overrides(ctx, c, set)
+	if err != nil {
+		return nil, err
+	}
+	inForce, err := enforceWhatCan(set)
+	if err != nil {
+		return nil, err
+	}
+	inForce.Unread = append(unread, inForce.Unread...)
+	seeing, err := seeingCluster(ctx, o.flags, inForce.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	inForce.Snapshot = seeing[0]
+	return inForce, nil
+}
+
+// enforceWhatCan puts those of the cluster's policies in force that can be, as they are written, and names the others.
+func enforceWhatCan(set *policySet) (*explain.InForce, error) {
+	inForce := &explain.InForce{}
+	choice := policyChoice{cluster: true, leftOut: func(err error) {
+		why, _, _ := strings.Cut(err.Error(), "\n")
+		inForce.Unread = append(inForce.Unread, "left out, for it can't be in force as it is written: "+
+			policy.OneLine(why))
+	}}
+	var err error
+	if inForce.Snapshot, err = choice.enforce(set); err != nil {
+		return nil, err
+	}
+	asked := inForce.Snapshot.Policies()
+	inForce.NotLookedUp = map[string]string{}
+	for _, p := range set.policies {
+		inForce.NotLookedUp[p.Name] = explain.NotLookedUp(p)
+		if !slices.ContainsFunc(asked, func(in *v1alpha1.ClusterRegoPolicy) bool { return in.Name == p.Name }) {
+			inForce.LeftOut = append(inForce.LeftOut, p.Name)
+		}
+	}
+	return inForce, nil
 }
 
 // overrides adds those of the cluster. Where they can't be read, the rest is told all the
 // same; a cluster of an earlier version has none.
-func (o *explainOptions) overrides(ctx context.Context, set *policySet) (unread []string, err error) {
-	c, err := o.flags.Client()
-	if err != nil {
-		return nil, err
-	}
+func overrides(ctx context.Context, c client.Reader, set *policySet) (unread []string, err error) {
 	list := &v1alpha1.PolicyOverrideList{}
 	switch err := c.List(ctx, list); {
 	case apierrors.IsForbidden(err):
@@ -151,76 +182,4 @@ func (o *explainOptions) overrides(ctx context.Context, set *policySet) (unread 
 	}
 	set.overrides = list.Items
 	return nil, nil
-}
-
-// read reads the object, and the Namespace that it lives in.
-func (o *explainOptions) read(ctx context.Context, c client.Reader, kind, name string) (
-	object, namespace *unstructured.Unstructured, err error) {
-	mapping, err := o.mapping(kind)
-	if err != nil {
-		return nil, nil, err
-	}
-	object = &unstructured.Unstructured{}
-	object.SetGroupVersionKind(mapping.GroupVersionKind)
-	key := client.ObjectKey{Name: name}
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		if key.Namespace, err = o.inNamespace(); err != nil {
-			return nil, nil, err
-		}
-	}
-	if err := c.Get(ctx, key, object); err != nil {
-		if key.Namespace != "" && o.namespace == "" && apierrors.IsNotFound(err) {
-			err = fmt.Errorf("%w; give its namespace with -n", err)
-		}
-		return nil, nil, connect.Failure(
-			fmt.Sprintf("read %s %s", mapping.GroupVersionKind.Kind, strings.TrimPrefix(key.String(), "/")), err)
-	}
-	if key.Namespace == "" {
-		return object, nil, nil
-	}
-	namespace = &unstructured.Unstructured{}
-	namespace.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
-	if err := c.Get(ctx, client.ObjectKey{Name: key.Namespace}, namespace); err != nil {
-		return nil, nil, connect.Failure("read namespace "+key.Namespace, err)
-	}
-	return object, namespace, nil
-}
-
-func (o *explainOptions) inNamespace() (string, error) {
-	if o.namespace != "" {
-		return o.namespace, nil
-	}
-	namespace, _, err := o.flags.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return "", command.Exit(command.ExitUsage, fmt.Errorf("no namespace: %w; give -n", err))
-	}
-	return namespace, nil
-}
-
-// mapping finds a kind as kubectl does: by its plural, singular or short name,
-// with the version and group behind it or without.
-func (o *explainOptions) mapping(kind string) (*meta.RESTMapping, error) {
-	mapper, err := o.flags.ToRESTMapper()
-	if err != nil {
-		return nil, connect.Failure("ask which kinds there are", err)
-	}
-	full, resource := schema.ParseResourceArg(strings.ToLower(kind))
-	var gvk schema.GroupVersionKind
-	if full != nil {
-		gvk, err = mapper.KindFor(*full)
-	}
-	if full == nil || err != nil {
-		gvk, err = mapper.KindFor(resource.WithVersion(""))
-	}
-	if err == nil {
-		var mapping *meta.RESTMapping
-		if mapping, err = mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err == nil {
-			return mapping, nil
-		}
-	}
-	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-		return nil, command.Exit(command.ExitFailure,
-			fmt.Errorf("the cluster serves no kind %q; see: kubectl api-resources", kind))
-	}
-	return nil, connect.Failure("find the kind "+kind, err)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/check/fix"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
@@ -137,12 +138,16 @@ func (o *fixOptions) fix(ctx context.Context, documents []manifest.Document, tex
 	if err := among.addDocuments(documents, o.namespace); err != nil {
 		return nil, err
 	}
+	o.policies.kinds = kindsOf(documents)
 	snapshot, err := o.policies.load(ctx, among.waivers...)
 	if err != nil {
 		return nil, err
 	}
-	report, err := fix.Run(ctx, snapshot, documents, texts,
-		fix.Options{Now: time.Now(), Namespace: o.namespace, Namespaces: o.policies.namespaces})
+	warnOfMisspelt(o.policies.stderr(), snapshot, documents)
+	snapshot, found := seeingSubjects(o.policies.stderr(), snapshot,
+		check.Of(documents, o.namespace, o.policies.namespaces))
+	report, err := fix.Run(ctx, snapshot, documents, texts, fix.Options{Now: time.Now(), Namespace: o.namespace,
+		Namespaces: o.policies.namespaces, LookedUp: found})
 	if err != nil {
 		return nil, command.Exit(command.ExitFailure, err)
 	}
@@ -158,8 +163,8 @@ func (o *fixOptions) put(cmd *cobra.Command, report *fix.Report, documents []man
 	}
 	for i, file := range report.Files {
 		if cmd.Context().Err() != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "interrupted: %d of %d files are fixed, the others are as they were\n", i,
-				len(report.Files))
+			fmt.Fprintf(cmd.ErrOrStderr(), "interrupted: %d of %s %s fixed, the others are as they were\n", i,
+				prose.Count(len(report.Files), "file"), prose.Verb(i, "is", "are"))
 			return cmd.Context().Err()
 		}
 		if err := o.putFile(out, file, documents, filter); err != nil {
@@ -231,6 +236,9 @@ func (o *fixOptions) verdict(report *fix.Report, unread error) error {
 	}
 	if slices.ContainsFunc(report.Left, func(l fix.Left) bool { return l.Unjudged }) {
 		return command.Exit(command.ExitFailure, errors.New("not everything could be judged: see above"))
+	}
+	if err := o.policies.unjudged(); err != nil {
+		return command.Exit(command.ExitFailure, err)
 	}
 	switch {
 	case len(report.Left) > 0:

@@ -59,7 +59,7 @@ its targets wave by wave, what is left alone and why, the changes, what would ho
 it (windows, breakers, budgets, approval), the permissions that the controller lacks, and
 how long it takes at the least. It reads the cluster and writes nothing; no dry run
 is sent either, so what admission says of a fix isn't known. What fixes may write is
-told by flags of the manager: give it the same.
+set by flags of the manager: use the same.
 
 POLICY is a policy of the cluster, or with -p one that isn't applied yet; Evenkeel
 needn't be installed then. Which targets come first is settled by the policy's UID:
@@ -99,8 +99,8 @@ with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
 }
 
 func (o *planOptions) run(cmd *cobra.Command, name string) error {
-	if !slices.Contains([]string{"json", "table", "yaml"}, o.output) {
-		return command.Exit(command.ExitUsage, fmt.Errorf("-o %q isn't known: give one of json, table, yaml", o.output))
+	if err := command.OneOf("-o", o.output, "json", "table", "yaml"); err != nil {
+		return err
 	}
 	if err := errors.Join(o.fixes.Validate(), o.careful.Validate()); err != nil {
 		return command.Exit(command.ExitUsage, err)
@@ -166,6 +166,9 @@ func (o *planOptions) complete(plan *preview.Plan, report *check.Report, pol *v1
 		plan.Notes = append(plan.Notes,
 			"the policy isn't in the cluster: which targets come first is settled once it is applied")
 	}
+	if o.policies.unlisted != nil {
+		report.Incomplete = append(report.Incomplete, o.policies.unlisted.Error())
+	}
 	plan.Notes = append(plan.Notes, report.Incomplete...)
 }
 
@@ -173,6 +176,7 @@ func (o *planOptions) complete(plan *preview.Plan, report *check.Report, pol *v1
 // with the waivers.
 func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.ClusterRegoPolicy, all,
 	alone *catalog.Snapshot, err error) {
+	o.policies.kinds = o.policies.kindsServed
 	given, err := o.policies.given(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -193,8 +197,14 @@ func (o *planOptions) load(ctx context.Context, name string) (pol *v1alpha1.Clus
 	if all, err = o.policies.enforce(set); err != nil {
 		return nil, nil, nil, err
 	}
-	alone, err = o.policies.enforce(set.alone(set.policies[i : i+1]))
-	return set.policies[i], all, alone, err
+	if alone, err = o.policies.enforce(set.alone(set.policies[i : i+1])); err != nil {
+		return nil, nil, nil, err
+	}
+	seeing, err := seeingCluster(ctx, o.policies.connection, all, alone)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return set.policies[i], seeing[0], seeing[1], nil
 }
 
 // override puts policies in the place of those of their names, as applying them

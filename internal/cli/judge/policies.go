@@ -16,8 +16,10 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/policies"
 )
@@ -37,18 +39,29 @@ type policyChoice struct {
 	stderr func() io.Writer
 	// offline: the command asks a cluster for the policies in force only, and none without --in-force.
 	offline bool
-	// leftOut is told of policies of the cluster that aren't in force as they are written, which are left out then;
-	// nil: they are an error.
+	// leftOut is told of policies of the cluster that aren't in force as they are written, which are left out then, and
+	// of its waivers that waive nothing; nil: they are an error.
 	leftOut func(error)
+	// kinds are all that Gatekeeper's constraints on every kind mean, beside those of Kubernetes; nil when they aren't
+	// known, which is told.
+	kinds func() ([]gatekeeper.Kind, error)
+	// tried are policies that are never left out, beside those in force in the cluster.
+	tried []*v1alpha1.ClusterRegoPolicy
 	// namespaces are those of the cluster by name, once load has asked it.
 	namespaces map[string]map[string]any
+	// unmade are the constraints of Gatekeeper's that are asked for, and that no policy can be made of, once the
+	// policies were read.
+	unmade []string
+	// unlisted says that the cluster didn't tell all of its kinds, where they were asked for.
+	unlisted error
 }
 
 // AddFlags adds the flags with their defaults.
 func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&c.paths, "policy", "p", nil, "a directory of policies in Rego, or a file or directory of YAML "+
-		"with ClusterRegoPolicy, RegoTemplate, RemediationStrategy, Waiver and ClusterWaiver objects; may be given "+
-		"many times (default: the library in the binary)")
+		"with ClusterRegoPolicy, RegoTemplate, RemediationStrategy, Waiver and ClusterWaiver objects, or with "+
+		"Gatekeeper's ConstraintTemplates and constraints; may be given many times (default: the library in the "+
+		"binary)")
 	f.BoolVar(&c.cluster, "in-force", false, "take the policies and waivers that are in force in the cluster")
 	f.StringSliceVar(&c.only, "only", nil, "ask these policies only, by name")
 	f.StringSliceVar(&c.skip, "skip", nil, "leave these policies out, by name")
@@ -68,6 +81,10 @@ type policySet struct {
 	waivers    []v1alpha1.AnyWaiver
 	// overrides are those of the cluster, where they were asked for: explain tells of them.
 	overrides []v1alpha1.PolicyOverride
+	// gatekeepers are objects of Gatekeeper's that policies are to be made of, wherever they stand.
+	gatekeepers []manifest.Document
+	// unmade are those of them that would have objects judged, KIND/NAME, and that no policy can be made of.
+	unmade []string
 	// namespaces are those of the cluster, by name, where it was asked.
 	namespaces map[string]map[string]any
 }
@@ -118,8 +135,14 @@ func (c *policyChoice) read(ctx context.Context) (*policySet, error) {
 // asksWhatIsNamed refuses a cluster that nobody would ask. --cluster meant the policies in force once, and takes a
 // value as kubectl's does: a switch or a path behind it would be taken for a name, and files be fixed by other rules.
 func (c *policyChoice) asksWhatIsNamed() error {
-	if !c.offline || c.cluster || c.connection == nil || c.connection.ClusterName == nil ||
-		*c.connection.ClusterName == "" {
+	if c.cluster || c.connection == nil || c.connection.ClusterName == nil || *c.connection.ClusterName == "" {
+		return nil
+	}
+	if !c.offline {
+		if name := *c.connection.ClusterName; command.NoCluster(name) {
+			return command.Exit(command.ExitUsage, fmt.Errorf("--cluster names a cluster of the kubeconfig, and took "+
+				"%q for its name: for the policies in force there give --in-force", name))
+		}
 		return nil
 	}
 	return command.Exit(command.ExitUsage, fmt.Errorf("--cluster %q names a cluster of the kubeconfig, and no cluster "+
@@ -129,14 +152,11 @@ func (c *policyChoice) asksWhatIsNamed() error {
 
 // filter takes out the policies that aren't asked for.
 func (c *policyChoice) filter(set *policySet) error {
-	seen := map[string]bool{}
-	for _, p := range set.policies {
-		if seen[p.Name] {
-			return command.Exit(command.ExitUsage,
-				fmt.Errorf("two policies are named %q: leave one of them out", p.Name))
-		}
-		seen[p.Name] = true
+	seen, err := set.names()
+	if err != nil {
+		return err
 	}
+	c.unmade = c.askedOf(set.unmade)
 	for _, name := range slices.Concat(c.only, c.skip) {
 		if !seen[name] {
 			return command.Exit(command.ExitUsage,
@@ -157,6 +177,24 @@ func (c *policyChoice) filter(set *policySet) error {
 			errors.New("no policy is left to judge by: loosen --only, --skip or --severity"))
 	}
 	return nil
+}
+
+// names are those by which --only and --skip may choose.
+func (s *policySet) names() (map[string]bool, error) {
+	seen := map[string]bool{}
+	for _, p := range s.policies {
+		if seen[p.Name] {
+			return nil, command.Exit(command.ExitUsage,
+				fmt.Errorf("two policies are named %q: leave one of them out", p.Name))
+		}
+		seen[p.Name] = true
+	}
+	for _, object := range s.unmade {
+		for _, name := range namesOf(object) {
+			seen[name] = true
+		}
+	}
+	return seen, nil
 }
 
 func sortedNames(policies []*v1alpha1.ClusterRegoPolicy) []string {
@@ -185,7 +223,7 @@ func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
 	}
 	for _, w := range set.waivers {
 		if err := force.SetWaiver(w); err != nil {
-			errs = append(errs, fmt.Errorf("waiver %s: %w", client.ObjectKeyFromObject(w), err))
+			errs = append(errs, c.unless(c.cluster, fmt.Errorf("waiver %s: %w", client.ObjectKeyFromObject(w), err)))
 		}
 	}
 	for i := range set.overrides {
@@ -204,11 +242,19 @@ func (c *policyChoice) set(force *catalog.Catalog, p *v1alpha1.ClusterRegoPolicy
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("policy %s: %w", p.Name, err)
-	if !c.cluster || c.leftOut == nil {
+	err = c.unless(c.cluster || c.tried != nil && !slices.Contains(c.tried, p),
+		fmt.Errorf("policy %s: %w", p.Name, err))
+	if err == nil {
+		force.Delete(p.Name)
+	}
+	return err
+}
+
+// unless gives an error, unless it is of something of the cluster, and somebody is told that it is left out.
+func (c *policyChoice) unless(ofCluster bool, err error) error {
+	if !ofCluster || c.leftOut == nil {
 		return err
 	}
-	force.Delete(p.Name)
 	c.leftOut(err)
 	return nil
 }

@@ -4,25 +4,20 @@ package judge
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kjson "sigs.k8s.io/json"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
-	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/manifest"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 )
 
 // addPath adds the policies of a directory of Rego, or the policies, templates and
-// Waiver objects of YAML.
+// Waiver objects of YAML. Gatekeeper's are kept for addGatekeeper.
 func (s *policySet) addPath(ctx context.Context, c *policyChoice, path string) error {
 	rego, err := directory.HoldsRego(path)
 	if err != nil {
@@ -35,15 +30,35 @@ func (s *policySet) addPath(ctx context.Context, c *policyChoice, path string) e
 	if err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}
-	before := s.size()
+	before, known := s.size(), len(s.policies)
 	if err := s.addDocuments(documents, "default"); err != nil {
 		return err
 	}
-	if s.size() == before {
-		return command.Exit(command.ExitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, "+
-			"or of ClusterRegoPolicy objects as evenkeel build writes them", path))
+	if c.stderr != nil {
+		warnOfDocuments(c.stderr(), documents, s.policies[known:])
 	}
+	theirs := gatekeeper.Among(documents)
+	if s.size() == before && len(theirs) == 0 {
+		return command.Exit(command.ExitUsage, fmt.Errorf("--policy %s: it holds no policy: give a directory of Rego, "+
+			"or of ClusterRegoPolicy objects as evenkeel build writes them, or of Gatekeeper's ConstraintTemplates "+
+			"and constraints", path))
+	}
+	s.gatekeepers = append(s.gatekeepers, theirs...)
 	return nil
+}
+
+// warnOfDocuments tells what policies say that can hardly be meant, of those that addDocuments has read of documents.
+func warnOfDocuments(stderr io.Writer, documents []manifest.Document, policies []*v1alpha1.ClusterRegoPolicy) {
+	for i := range documents {
+		if d := &documents[i]; isPolicy(d.Object) {
+			command.WarnOfDocument(stderr, d, policies[0])
+			policies = policies[1:]
+		}
+	}
+}
+
+func isPolicy(object map[string]any) bool {
+	return object["apiVersion"] == v1alpha1.GroupVersion.String() && object["kind"] == "ClusterRegoPolicy"
 }
 
 func (s *policySet) size() int {
@@ -85,8 +100,9 @@ func (s *policySet) addDocuments(documents []manifest.Document, namespace string
 		if d.Object["apiVersion"] != v1alpha1.GroupVersion.String() {
 			continue
 		}
-		if err := s.addDocument(d, namespace); err != nil {
-			wrong = append(wrong, manifest.Problem{File: d.File, Line: d.Line, Message: err.Error()})
+		for _, misfit := range s.addDocument(d, namespace) {
+			wrong = append(wrong,
+				manifest.Problem{File: d.File, Line: d.LineOf(misfit.Pointer()), Message: misfit.String()})
 		}
 	}
 	if len(wrong) > 0 {
@@ -96,90 +112,29 @@ func (s *policySet) addDocuments(documents []manifest.Document, namespace string
 }
 
 // addDocument adds one object, when it is of a kind that is judged by.
-func (s *policySet) addDocument(d *manifest.Document, namespace string) (err error) {
+func (s *policySet) addDocument(d *manifest.Document, namespace string) []directory.Misfit {
 	switch d.Object["kind"] {
 	case "ClusterRegoPolicy":
 		p := &v1alpha1.ClusterRegoPolicy{}
-		if err = strictly(d.Object, p); err == nil {
-			s.add(p)
-		}
+		misfits := directory.Decode(d.Object, p)
+		s.add(p)
+		return misfits
 	case "RegoTemplate":
 		t := &v1alpha1.RegoTemplate{}
-		if err = strictly(d.Object, t); err == nil {
-			s.templates = append(s.templates, t)
-		}
+		s.templates = append(s.templates, t)
+		return directory.Decode(d.Object, t)
 	case "RemediationStrategy":
 		strategy := &v1alpha1.RemediationStrategy{}
-		if err = strictly(d.Object, strategy); err == nil {
-			s.strategies = append(s.strategies, strategy)
-		}
+		s.strategies = append(s.strategies, strategy)
+		return directory.Decode(d.Object, strategy)
 	case "Waiver":
-		err = s.addWaiver(d, &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}})
+		w := &v1alpha1.Waiver{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}
+		s.waivers = append(s.waivers, w)
+		return directory.Decode(d.Object, w)
 	case "ClusterWaiver":
-		err = s.addWaiver(d, &v1alpha1.ClusterWaiver{})
-	}
-	return err
-}
-
-func (s *policySet) addWaiver(d *manifest.Document, w v1alpha1.AnyWaiver) error {
-	if err := strictly(d.Object, w); err != nil {
-		return err
-	}
-	s.waivers = append(s.waivers, w)
-	return nil
-}
-
-// strictly reads an object into its type; an unknown field is an error.
-func strictly(object map[string]any, into any) error {
-	text, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
-	unknown, err := kjson.UnmarshalStrict(text, into)
-	return errors.Join(append(unknown, err)...)
-}
-
-// addCluster adds what is in force in the cluster, with its namespaces.
-func (s *policySet) addCluster(ctx context.Context, flags *connect.Flags) error {
-	c, err := flags.Client()
-	if err != nil {
-		return err
-	}
-	policies := &v1alpha1.ClusterRegoPolicyList{}
-	if err := c.List(ctx, policies); err != nil {
-		return connect.Failure("list policies", err)
-	}
-	templates := &v1alpha1.RegoTemplateList{}
-	if err := c.List(ctx, templates); err != nil {
-		return connect.Failure("list templates", err)
-	}
-	strategies := &v1alpha1.RemediationStrategyList{}
-	if err := c.List(ctx, strategies); err != nil {
-		return connect.Failure("list the strategies that policies share", err)
-	}
-	waivers, err := catalog.ListWaivers(ctx, c)
-	if err != nil {
-		return connect.Failure("read what is waived", err)
-	}
-	namespaces := &unstructured.UnstructuredList{}
-	namespaces.SetAPIVersion("v1")
-	namespaces.SetKind("NamespaceList")
-	if err := c.List(ctx, namespaces); err != nil {
-		return connect.Failure("list namespaces", err)
-	}
-	for i := range policies.Items {
-		s.add(&policies.Items[i])
-	}
-	for i := range templates.Items {
-		s.templates = append(s.templates, &templates.Items[i])
-	}
-	for i := range strategies.Items {
-		s.strategies = append(s.strategies, &strategies.Items[i])
-	}
-	s.waivers = append(s.waivers, waivers...)
-	s.namespaces = map[string]map[string]any{}
-	for i := range namespaces.Items {
-		s.namespaces[namespaces.Items[i].GetName()] = namespaces.Items[i].Object
+		w := &v1alpha1.ClusterWaiver{}
+		s.waivers = append(s.waivers, w)
+		return directory.Decode(d.Object, w)
 	}
 	return nil
 }
@@ -192,7 +147,7 @@ func (c *policyChoice) given(ctx context.Context) (*policySet, error) {
 			return nil, err
 		}
 	}
-	return set, nil
+	return set, set.addGatekeeper(c)
 }
 
 // withGiven is the set as it would be once what is given is applied: of two of a name the one that is given counts.

@@ -3,13 +3,16 @@
 package judge
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/test/commandline"
 )
 
 // --cluster meant the policies in force once. An old script must not go on by other rules:
@@ -26,6 +29,9 @@ func TestAClusterThatNobodyWouldAskIsRefused(t *testing.T) {
 		"nothing is named":               {offline: true},
 		"the cluster is asked":           {cluster: "prod", offline: true, inForce: true},
 		"a command that asks one anyway": {cluster: "prod"},
+		"a name as EKS gives them":       {cluster: "arn:aws:eks:eu-west-1:1:cluster/prod"},
+		"a switch taken for a name by a command that asks": {
+			cluster: "--diff", want: `took "--diff" for its name: for the policies in force there give --in-force`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flags := genericclioptions.NewConfigFlags(true)
@@ -36,6 +42,33 @@ func TestAClusterThatNobodyWouldAskIsRefused(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestAnOldScriptIsToldOfInForce: --cluster takes a value now, which is whatever stands behind it.
+func TestAnOldScriptIsToldOfInForce(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{{"check", "--cluster"}, {"check", "--cluster", dir}, {"fix", "--cluster", dir},
+		{"scan", "--cluster", "-n", "shop"}, {"scan", "--cluster"}, {"rbac", "--cluster"},
+		{"rbac", "--cluster", "--offline"}} {
+		_, message, code := commandline.Invoke(t, commandline.Named(t, Commands(), args[0]), args[1:]...)
+		if code != command.ExitUsage || !strings.Contains(message, "--cluster names a cluster of the kubeconfig") ||
+			!strings.Contains(message, "for the policies in force there give --in-force") {
+			t.Errorf("%v: code %d, %s", args, code, message)
+		}
+	}
+	if _, message, _ := commandline.Invoke(t, newCheckCommand(), "--in-force"); strings.Contains(message, "--cluster") {
+		t.Errorf("nobody named a cluster: %s", message)
+	}
+}
+
+// TestRBACRefusesAClusterThatIsNotThere: the roles of another would look as good.
+func TestRBACRefusesAClusterThatIsNotThere(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	out, message, code := commandline.Invoke(t, newRBACCommand(), "--cluster", "prod")
+	if code != command.ExitUsage || !strings.Contains(message, `cluster "prod" does not exist`) ||
+		strings.Contains(out, "kind: ") {
+		t.Errorf("code %d, %s\n%s", code, message, out)
 	}
 }
 

@@ -44,7 +44,7 @@ func newRBACCommand() *cobra.Command {
 	o := &rbacOptions{}
 	cmd := &cobra.Command{
 		Use:   "rbac",
-		Short: "Print the least ClusterRoles that the controller needs for a set of policies",
+		Short: "Print the minimal ClusterRoles that the controller needs for a set of policies",
 		Long: `RBAC prints what the controller must be allowed for the policies: to read and watch
 the kinds that they match, and, for each that is to fix anything, to carry out its
 spec.remediation.allowedActions. The roles carry the labels by which the
@@ -144,6 +144,9 @@ func (o *rbacOptions) resources(stderr io.Writer) (permissions.Resources, error)
 		return permissions.BuiltIn(), nil
 	}
 	_, kinds, err := o.policies.connection.Untyped()
+	if o.policies.connection.IsRefused() {
+		return nil, err
+	}
 	if err == nil {
 		_, err = kinds.ServerGroups()
 	}

@@ -68,9 +68,9 @@ when something couldn't be read or judged; what could be is still reported.`,
 	o.policies.AddFlags(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVarP(&o.namespace, "namespace", "n", "",
-		"look at this namespace only; kinds that live in none are left out")
-	f.BoolVarP(&o.all, "all-namespaces", "A", false, "look at the whole cluster (the default)")
-	f.StringVarP(&o.selector, "selector", "l", "", "look at objects with such labels only")
+		"check this namespace only; kinds that live in none are left out")
+	f.BoolVarP(&o.all, "all-namespaces", "A", false, "check the whole cluster (the default)")
+	f.StringVarP(&o.selector, "selector", "l", "", "check objects with such labels only")
 	f.StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(format.Names(), ", "))
 	f.StringVar(&o.failOn, "fail-on", "warn",
 		"the mildest admission action whose violations end with code 1: deny, warn, audit or never")
@@ -106,7 +106,12 @@ func (o *scanOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
+	o.policies.kinds = o.policies.kindsServed
 	snapshot, err := o.policies.load(ctx)
+	if err != nil {
+		return err
+	}
+	seeing, err := seeingCluster(ctx, o.policies.connection, snapshot)
 	if err != nil {
 		return err
 	}
@@ -115,10 +120,11 @@ func (o *scanOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	walk.Namespace, walk.Selector = o.namespace, o.selector
-	report, err := look(ctx, walk, snapshot, check.Options{Fix: o.diff, Clean: o.output == format.JUnit})
+	report, err := look(ctx, walk, seeing[0], check.Options{Fix: o.diff, Clean: o.output == format.JUnit})
 	if err != nil {
 		return err
 	}
+	report.Incomplete = append(report.Incomplete, o.policies.incomplete()...)
 	walk.notes(cmd.ErrOrStderr())
 	if err := o.write(cmd.OutOrStdout(), report); err != nil {
 		return command.Exit(command.ExitFailure, fmt.Errorf("write the report: %w", err))
@@ -159,11 +165,7 @@ func walkOf(f *connect.Flags, stderr io.Writer) (*clusterWalk, error) {
 	}
 	w := &clusterWalk{Walk: &listing.Walk{Client: objects, Discovery: kinds}, progress: terminal.NewProgress(stderr)}
 	w.Progress = func(p listing.Progress) {
-		text := fmt.Sprintf("kind %d of %d, %s: %d objects read", p.Done+1, p.Kinds, p.Kind.Kind, p.Objects)
-		if p.Remaining > 0 {
-			text += fmt.Sprintf(", %d to come", p.Remaining)
-		}
-		w.progress.Tell(p.Done, p.Kinds, text)
+		w.progress.Tell(p.Done, p.Kinds, p.String())
 	}
 	return w, nil
 }

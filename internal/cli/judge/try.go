@@ -25,6 +25,8 @@ import (
 // tryOptions are the flags of policy try; those that scan has mean the same.
 type tryOptions struct {
 	scanOptions
+	// unknown says what of the policies in force isn't known, once load has asked for them.
+	unknown []string
 }
 
 // NewTryCommand is the command policy try, on the cluster that flags name.
@@ -38,7 +40,7 @@ func NewTryCommand(flags *connect.Flags) *cobra.Command {
 Rego, or files of YAML. It says of each policy how many objects violate it, what admission would do with them if
 they were created now, how many of the fixes are proven to work beside the policies in force, why the others
 aren't, and how long an object takes on this machine. It writes nothing, and sends no dry run; Evenkeel needn't
-be installed.
+be installed. What you may not read is reported, and the rest is tried all the same.
 
 It ends with code 0 when nothing violates them, with 1 when a policy that denies or warns is violated (see
 --fail-on), with 2 when it was called wrongly, and with 3 when something couldn't be read or judged.`,
@@ -56,8 +58,8 @@ It ends with code 0 when nothing violates them, with 1 when a policy that denies
 	o.policies.rego.AddFlags(f)
 	o.policies.reader.AddFlags(f)
 	f.StringVarP(&o.namespace, "namespace", "n", "",
-		"look at this namespace only; kinds that live in none are left out")
-	f.StringVarP(&o.selector, "selector", "l", "", "look at objects with such labels only")
+		"check this namespace only; kinds that live in none are left out")
+	f.StringVarP(&o.selector, "selector", "l", "", "check objects with such labels only")
 	f.StringVarP(&o.output, "output", "o", "table", "one of json, table, yaml")
 	f.StringVar(&o.failOn, "fail-on", "warn",
 		"the mildest admission action whose violations end with code 1: deny, warn, audit or never")
@@ -68,8 +70,8 @@ It ends with code 0 when nothing violates them, with 1 when a policy that denies
 }
 
 func (o *tryOptions) run(cmd *cobra.Command) error {
-	if !slices.Contains([]string{"json", "table", "yaml"}, o.output) {
-		return command.Exit(command.ExitUsage, fmt.Errorf("-o %q isn't known: give one of json, table, yaml", o.output))
+	if err := command.OneOf("-o", o.output, "json", "table", "yaml"); err != nil {
+		return err
 	}
 	if err := o.validate(); err != nil {
 		return err
@@ -79,6 +81,11 @@ func (o *tryOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	seeing, err := seeingCluster(ctx, o.policies.connection, tried, all)
+	if err != nil {
+		return err
+	}
+	tried, all = seeing[0], seeing[1]
 	walk, err := walkOf(o.policies.connection, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -89,6 +96,7 @@ func (o *tryOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	report.Incomplete = slices.Concat(o.unknown, o.policies.incomplete(), report.Incomplete)
 	walk.notes(cmd.ErrOrStderr())
 	found := trials.Of(report)
 	for i := range found {
@@ -103,6 +111,7 @@ func (o *tryOptions) run(cmd *cobra.Command) error {
 // load reads the policies that are tried, and puts them in the place of those of their names among all in force, whose
 // revisions it tells by name.
 func (o *tryOptions) load(ctx context.Context) (tried, all *catalog.Snapshot, inForce map[string]string, err error) {
+	o.policies.kinds = o.policies.kindsServed
 	given, err := o.policies.given(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -115,8 +124,8 @@ func (o *tryOptions) load(ctx context.Context) (tried, all *catalog.Snapshot, in
 	if err := o.policies.filter(given); err != nil {
 		return nil, nil, nil, err
 	}
-	set := &policySet{}
-	if err := set.addCluster(ctx, o.policies.connection); err != nil && !connect.IsMissingKind(err) {
+	set, err := o.inForce(ctx)
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	inForce = map[string]string{}
@@ -124,11 +133,34 @@ func (o *tryOptions) load(ctx context.Context) (tried, all *catalog.Snapshot, in
 		inForce[p.Name] = p.Status.Revision
 	}
 	set.withGiven(given)
+	o.policies.tried = given.policies
+	o.policies.leftOut = func(err error) {
+		o.unknown = append(o.unknown, fmt.Sprintf("the fixes are tried without one that is in force: %v", err))
+	}
 	if all, err = o.policies.enforce(set); err != nil {
 		return nil, nil, nil, err
 	}
 	tried, err = o.policies.enforce(set.alone(given.policies))
 	return tried, all, inForce, err
+}
+
+// inForce are the policies in force and what comes with them, as far as they may be read; none where Evenkeel's kinds
+// aren't installed.
+func (o *tryOptions) inForce(ctx context.Context) (*policySet, error) {
+	c, err := o.policies.connection.Client()
+	if err != nil {
+		return nil, err
+	}
+	set := &policySet{}
+	refused, err := set.addInForce(ctx, c)
+	if err != nil && !connect.IsMissingKind(err) {
+		return nil, err
+	}
+	for _, err := range refused {
+		o.unknown = append(o.unknown,
+			"what is in force is available in part, and how the fixes get along with it: "+err.Error())
+	}
+	return set, nil
 }
 
 func (o *tryOptions) write(to io.Writer, trials []check.Trial, report *check.Report) error {
@@ -147,8 +179,7 @@ func (o *tryOptions) write(to io.Writer, trials []check.Trial, report *check.Rep
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(out.Out, "\nWhat the rollout of its fixes would be: evenkeel plan %s -p %s\n",
-		trials[0].Policy, strings.Join(o.policies.paths, " -p "))
+	_, err := fmt.Fprintln(out.Out, "\n"+nextSteps(trials, o.policies.paths))
 	return err
 }
 

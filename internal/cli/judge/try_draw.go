@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -77,6 +78,27 @@ func drawFixes(out io.Writer, t *check.Trial) {
 	if more := len(reasons) - shownReasons; more > 0 {
 		fmt.Fprintf(out, "              and %d more %s\n", more, prose.Plural(more, "reason"))
 	}
+}
+
+// maxPlans is how many policies are told how to plan.
+const maxPlans = 5
+
+// nextSteps says how to see what the rollouts of the fixes would be, policy by policy.
+func nextSteps(trials []check.Trial, paths []string) string {
+	command := func(t check.Trial) string {
+		return fmt.Sprintf("evenkeel plan %s -p %s", t.Policy, strings.Join(paths, " -p "))
+	}
+	if len(trials) == 1 {
+		return "What the rollout of its fixes would be: " + command(trials[0])
+	}
+	lines := []string{"What the rollout of each one's fixes would be:"}
+	for _, t := range trials[:min(len(trials), maxPlans)] {
+		lines = append(lines, "  "+command(t))
+	}
+	if more := len(trials) - maxPlans; more > 0 {
+		lines = append(lines, fmt.Sprintf("  and so on, of %s", prose.Count(more, "more policy")))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func drawTime(out io.Writer, t *check.Trial) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -45,11 +44,10 @@ func Takes(cmd *cobra.Command, formats ...string) *Flag {
 
 // Check refuses a format that isn't known.
 func (o *Flag) Check(cmd *cobra.Command) error {
-	if slices.Contains(o.formats, o.Format) {
-		return nil
+	if err := command.OneOf("-o", o.Format, o.formats...); err != nil {
+		return command.WronglyCalled(cmd, err)
 	}
-	return command.WronglyCalled(
-		cmd, fmt.Errorf("-o %q isn't known: give one of %s", o.Format, strings.Join(o.formats, ", ")))
+	return nil
 }
 
 // Objects prints API objects, one or a list; the table is drawn by its function.

@@ -13,18 +13,20 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/cli/request"
 	"evenkeel.dev/evenkeel/internal/policy/override"
 )
 
 // overrideOptions are the flags of the command.
 type overrideOptions struct {
 	enforcement, reason string
-	lasts               time.Duration
+	lasts               request.End
 	clear               bool
 }
 
@@ -34,12 +36,13 @@ func enforcements() []string {
 }
 
 func newOverrideCommand(flags *connect.Flags) *cobra.Command {
-	o := &overrideOptions{}
+	o := &overrideOptions{lasts: request.End{Of: "an override", Most: v1alpha1.MaxOverride,
+		Lasting: "change the policy itself for what is to last"}}
 	cmd := &cobra.Command{
 		Use:   "override NAME --enforcement Deny|Warn|Audit --for DURATION --reason REASON | NAME --clear",
 		Short: "Soften what admission does with a policy's violations, until a set time",
 		Long: `Override has admission warn of a policy's violations, or only record them, where the
-policy declares that they are refused; for a set time, 168h (7 days) at most. It works whoever keeps the
+policy declares that they are refused; for a set time, 168h (7 days) at most. It works no matter who manages the
 policy: one that a PolicySource keeps from Git is overridden through every sync. The policy itself
 isn't changed, nor its revision, and nobody becomes its author; rollouts aren't superseded. While it
 is overridden no new write of its plans begins; what is written is verified and undone as ever.
@@ -49,18 +52,20 @@ then, that counts. --clear ends it before its time. It needs the verb override o
 evenkeel-operator); your user name is recorded with the reason.`,
 		Example: `  evenkeel policy override privileged-containers --enforcement Warn --for 2h --reason "INC-42"
   evenkeel policy override privileged-containers --clear
+  evenkeel policy history privileged-containers
   kubectl get policyoverrides`,
 		Args: command.TakesArguments(1, 1, "policy; see kubectl get rego"),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.enforcement, "enforcement", "", "what admission does meanwhile: "+strings.Join(enforcements(), ", "))
-	f.DurationVar(&o.lasts, "for", 0, "how long, for example 30m or 2h; 168h at most")
+	o.lasts.TakesFor(cmd)
 	f.StringVar(&o.reason, "reason", "", "why, for the record")
 	f.BoolVar(&o.clear, "clear", false, "end the override now")
 	command.CompletesWith(cmd, "enforcement", enforcements()...)
 	connect.Completes(cmd, flags, connect.PolicyNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := o.validate(); err != nil {
+		until, err := o.validate()
+		if err != nil {
 			return command.WronglyCalled(cmd, err)
 		}
 		c, err := flags.Client()
@@ -70,36 +75,31 @@ evenkeel-operator); your user name is recorded with the reason.`,
 		if o.clear {
 			return o.end(cmd.Context(), c, args[0], cmd.OutOrStdout())
 		}
-		return o.begin(cmd.Context(), c, args[0], cmd.OutOrStdout())
+		return o.begin(cmd.Context(), c, args[0], until.Time, cmd.OutOrStdout())
 	}
 	return cmd
 }
 
-// validate says what is wrong with the flags.
-func (o *overrideOptions) validate() error {
+// validate is when the override is to end, nil for now; it errs with what is wrong with the flags.
+func (o *overrideOptions) validate() (*metav1.Time, error) {
 	switch {
-	case o.clear && (o.enforcement != "" || o.lasts != 0):
-		return errors.New("--clear ends the override: leave --enforcement and --for out")
+	case o.clear && (o.enforcement != "" || o.lasts.Given()):
+		return nil, errors.New("--clear ends the override: leave --enforcement and --for out")
 	case o.clear:
-		return nil
+		return nil, nil //nolint:nilnil // it ends now
 	case !slices.Contains(enforcements(), o.enforcement):
-		return fmt.Errorf("--enforcement %q: give one of %s", o.enforcement, strings.Join(enforcements(), ", "))
-	case o.lasts < 0:
-		return fmt.Errorf("--for %s: an override ends in time to come; say how long it is to last, for example 2h",
-			o.lasts)
-	case o.lasts == 0:
-		return errors.New("--for is missing: say how long the override is to last, for example 2h")
-	case o.lasts > v1alpha1.MaxOverride:
-		return fmt.Errorf("--for %s: an override lasts 168h at most; change the policy itself for what is to last",
-			o.lasts)
+		return nil, fmt.Errorf("--enforcement %q: give one of %s", o.enforcement, strings.Join(enforcements(), ", "))
+	case !o.lasts.Given():
+		return nil, errors.New("--for is missing: say how long the override is to last, for example 2h")
 	case strings.TrimSpace(o.reason) == "":
-		return errors.New("--reason is missing: say why the policy is overridden")
+		return nil, errors.New("--reason is missing: say why the policy is overridden")
 	}
-	return nil
+	return o.lasts.Time(time.Now())
 }
 
 // begin overrides a policy, and waits until the manager goes by it.
-func (o *overrideOptions) begin(ctx context.Context, c client.Client, name string, out io.Writer) error {
+func (o *overrideOptions) begin(ctx context.Context, c client.Client, name string, until time.Time,
+	out io.Writer) error {
 	p := &v1alpha1.ClusterRegoPolicy{}
 	err := c.Get(ctx, client.ObjectKey{Name: name}, p)
 	if apierrors.IsNotFound(err) {
@@ -114,14 +114,14 @@ func (o *overrideOptions) begin(ctx context.Context, c client.Client, name strin
 		return command.Exit(command.ExitUsage, fmt.Errorf("policy %s declares admission action %s: an override never "+
 			"makes a policy stricter; nothing was changed", name, declared))
 	}
-	asked := newOverride(p, wanted, time.Now().Add(o.lasts), o.reason)
+	asked := newOverride(p, wanted, until, o.reason)
 	stored, err := write(ctx, c, asked)
 	if err != nil {
 		return connect.Failure("override policy "+name, err)
 	}
 	if why := lost(asked, stored); why != "" {
 		return command.Exit(command.ExitFailure, fmt.Errorf("policy %s isn't overridden: %s: upgrade "+
-			"CustomResourceDefinitions and manager to the version of this program; evenkeel doctor tells theirs", name,
+			"CustomResourceDefinitions and manager to the version of this program; evenkeel doctor shows theirs", name,
 			why))
 	}
 	if err := confirmed(ctx, c, stored, v1alpha1.ReasonOverriding); err != nil {

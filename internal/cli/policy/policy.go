@@ -15,11 +15,12 @@ func NewCommand(further ...func(*connect.Flags) *cobra.Command) *cobra.Command {
 		Use:   "policy",
 		Short: "Try policies on a cluster, and soften one's enforcement in an emergency",
 		Long: `Policy tries policies on what lives in a cluster before they are applied, and overrides
-one that is in force, whoever keeps it: kubectl, or a PolicySource from Git.`,
+one that is in force, no matter who manages it: kubectl, or a PolicySource from Git. History says who has
+overridden which.`,
 	}
 	command.TakesCommand(cmd)
 	flags := connect.TakesCluster(cmd)
-	cmd.AddCommand(newOverrideCommand(flags))
+	cmd.AddCommand(newOverrideCommand(flags), newHistoryCommand(flags))
 	for _, command := range further {
 		cmd.AddCommand(command(flags))
 	}

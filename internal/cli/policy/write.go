@@ -94,7 +94,7 @@ func confirmed(ctx context.Context, c client.Reader, stored *v1alpha1.PolicyOver
 		return nil
 	}
 	if said == "" {
-		said = "the leader hasn't looked at it; evenkeel doctor tells why"
+		said = "the leader hasn't processed it; evenkeel doctor says why"
 	}
 	return command.Exit(command.ExitFailed, fmt.Errorf("PolicyOverride %s is stored, and the manager hasn't confirmed "+
 		"it within %s (%s)", stored.Name, confirmWithin, said))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -21,18 +22,38 @@ type Act struct {
 	At time.Time
 	// What was asked for, by whom and why.
 	What, User, Why string
+
+	// recorded says that it is of the records that the object keeps, of which only so many are kept.
+	recorded bool
 }
 
 // ActsOf are what people have asked of an object, by the records that it keeps.
 func ActsOf(name string, records []v1alpha1.RequestRecord) []Act {
 	acts := make([]Act, len(records))
 	for i, r := range records {
-		acts[i] = Act{Of: name, At: r.Time.Time, What: string(r.Action), User: r.User, Why: r.Reason}
+		acts[i] = Act{Of: name, At: r.Time.Time, What: r.What(), User: r.User, Why: r.Reason,
+			recorded: true}
 	}
 	return acts
 }
 
-// PrintActs lists acts below a heading, those of each object together and the oldest first.
+// PrintActsOf lists what people have asked of objects, by their records. none is said when nobody has
+// asked anything.
+func PrintActsOf[T any](out io.Writer, heading, none string, objects []T,
+	of func(*T) (name string, records []v1alpha1.RequestRecord)) error {
+	var acts []Act
+	for i := range objects {
+		acts = append(acts, ActsOf(of(&objects[i]))...)
+	}
+	if len(acts) == 0 {
+		_, err := fmt.Fprintln(out, none)
+		return err
+	}
+	return PrintActs(out, heading, acts)
+}
+
+// PrintActs lists acts below a heading, those of each object together and the oldest first, and says of which earlier
+// ones may be forgotten.
 func PrintActs(out io.Writer, heading string, acts []Act) error {
 	var order []string
 	for _, a := range acts {
@@ -51,5 +72,26 @@ func PrintActs(out io.Writer, heading string, acts []Act) error {
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print who asked for what: %w", err)
 	}
+	if full := filled(order, acts); len(full) > 0 {
+		if _, err := fmt.Fprintf(out, "\n%s: %s\n", strings.Join(full, ", "), v1alpha1.OlderRequests); err != nil {
+			return fmt.Errorf("print who asked for what: %w", err)
+		}
+	}
 	return nil
+}
+
+// filled are the objects that keep as many records as they can: earlier ones are gone, if there were any.
+func filled(names []string, acts []Act) (out []string) {
+	kept := map[string]int{}
+	for _, a := range acts {
+		if a.recorded {
+			kept[a.Of]++
+		}
+	}
+	for _, name := range names {
+		if kept[name] >= v1alpha1.MaxRequests {
+			out = append(out, name)
+		}
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -25,6 +26,14 @@ func Spec(field string, value any, reason string) map[string]any {
 		spec["reason"] = reason
 	}
 	return map[string]any{"spec": spec}
+}
+
+// SpecUntil is the same for what ends by itself when the field named end says; without an end it lasts, whatever
+// the object said before.
+func SpecUntil(field string, value any, end string, until *metav1.Time, reason string) map[string]any {
+	change := Spec(field, value, reason)
+	change["spec"].(map[string]any)[end] = until
+	return change
 }
 
 // Patch merges a change into an object.

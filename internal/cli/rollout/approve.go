@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // approval is what a person gives with a yes.
@@ -32,7 +34,7 @@ func newApproveCommand(flags *connect.Flags) *cobra.Command {
 	a := approval{lookEach: lookEvery}
 	cmd := &cobra.Command{
 		Use:   "approve NAME",
-		Short: "Say yes to a rollout that awaits approval, to the changes that it shows",
+		Short: "Approve a pending rollout and the changes shown",
 		Long: `Approve shows what a rollout of a policy in mode Manual would change, targets with equal
 changes together, and lets it begin. On a terminal it asks before. The answer is to the plan and
 to the changes that were shown, by their digest: it never counts for others, and a target whose
@@ -53,7 +55,7 @@ user name is recorded.`,
 	}
 	connect.Completes(cmd, flags, planNames, connect.PolicyNames)
 	takesComment(cmd, &a.comment)
-	cmd.Flags().StringVar(&a.digest, "digest", "", "the digest of the changes that you have looked at: fail if the "+
+	cmd.Flags().StringVar(&a.digest, "digest", "", "the digest of the changes that you have reviewed: fail if the "+
 		"plan's is another")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "don't ask")
 	cmd.Flags().BoolVar(&a.unseen, "without-diff", false, "approve the plan whatever it changes, without showing it")
@@ -136,7 +138,7 @@ func (a *approval) show(cmd *cobra.Command, c client.Client, rem *v1alpha1.Remed
 	}
 	if a.digest != "" && a.digest != digest {
 		return rem, "", command.Exit(command.ExitFailure, fmt.Errorf(
-			"remediation %s: the digest of its changes is %q, not %q: look at them before you answer", rem.Name, digest,
+			"remediation %s: the digest of its changes is %q, not %q: review them before you answer", rem.Name, digest,
 			a.digest))
 	}
 	return r.Remediation, digest, nil
@@ -172,13 +174,19 @@ func (a *approval) await(ctx context.Context, c client.Reader, rem *v1alpha1.Rem
 		if p == nil || p.Complete() {
 			return r, nil
 		}
+		if r.TargetsUnknown {
+			return r, command.Exit(command.ExitFailure, fmt.Errorf("remediation %s: what it would change isn't known, "+
+				"and nothing was answered: %s; to approve it without looking: --without-diff", rem.Name,
+				strings.Join(r.Unread, "; ")))
+		}
 		select {
 		case <-ctx.Done():
 			return r, ctx.Err()
 		case <-deadline.C:
 			return r, command.Exit(command.ExitFailure, fmt.Errorf("remediation %s: what it would change is known "+
-				"for %d of %d targets after %s: try again later, or approve it without looking (--without-diff). The "+
-				"plan says: %s", rem.Name, p.Known, p.All, a.timeout, r.Remediation.Status.Message))
+				"for %d of %s after %s: try again later, or approve it without looking (--without-diff). The "+
+				"plan says: %s", rem.Name, p.Known, prose.Count(p.All, "target"), a.timeout,
+				r.Remediation.Status.Message))
 		case <-ticker.C:
 		}
 	}

@@ -54,11 +54,11 @@ func (v *viewer) latest(ctx context.Context, name string) (rem *v1alpha1.Remedia
 	}
 	policy, cb := &v1alpha1.ClusterRegoPolicy{}, &v1alpha1.RemediationBreaker{}
 	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, policy); err != nil {
-		return rem, "", client.IgnoreNotFound(err)
+		return rem, "", v.passes("read policy "+name, err)
 	}
-	if err := v.client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + name}, cb); client.IgnoreNotFound(
-		err) != nil {
-		return rem, "", connect.Failure("read circuit breaker of policy "+name, err)
+	err = v.client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + name}, cb)
+	if client.IgnoreNotFound(err) != nil {
+		return rem, "", v.passes("read circuit breaker of policy "+name, err)
 	}
 	return rem, another(policy, rem, cb.Status.Demoted != nil), nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,11 +33,12 @@ func newGetCommand(flags *connect.Flags) *cobra.Command {
 		Short: "Show a rollout: waves, targets, gates, breakers, what comes next and why it waits",
 		Long: `Get shows one rollout whole, or lists all without a NAME. Of one that awaits approval it
 shows what is to be approved, targets with equal changes together. With --watch it follows
-the rollout until it ends: on a terminal the picture is drawn anew in place,
+the rollout until it ends: on a terminal the picture is redrawn in place,
 elsewhere one line is printed for each change. Given a policy, it waits for the plan
 that is to come: its first, or the next when the policy has changed since the latest
 one ended, or is to be retried. A watched rollout ends the program with code 0 when nothing is left for
-a person to do, and with code 1 otherwise.`,
+a person to do, and with code 1 otherwise. What you may not read of its targets and circuit breakers is named, with
+the role that grants it, and the rest is shown all the same.`,
 		Example: `  evenkeel rollout get
   evenkeel rollout get privileged-containers --watch
   evenkeel rollout get privileged-containers -o yaml`,
@@ -125,7 +125,9 @@ type viewer struct {
 	// errors is where progress is told.
 	errors io.Writer
 	last   string
-	shown  display.Shown
+	// toldUnread is how much of what couldn't be read has been told.
+	toldUnread int
+	shown      display.Shown
 }
 
 // follow shows a rollout until it ends.
@@ -169,6 +171,10 @@ func (v *viewer) show(r display.Rollout) error {
 	case v.screen.Terminal:
 		return v.screen.Draw(r.Draw(v.screen.Style))
 	}
+	for _, unread := range r.Unread[min(len(r.Unread), v.toldUnread):] {
+		fmt.Fprintf(v.errors, "not read: %s\n", unread)
+		v.toldUnread++
+	}
 	line := r.Line()
 	if line == v.last {
 		return nil
@@ -176,42 +182,4 @@ func (v *viewer) show(r display.Rollout) error {
 	v.last = line
 	_, err := fmt.Fprintf(v.screen.Out, "%s  %s\n", r.Now.UTC().Format(time.TimeOnly), line)
 	return err
-}
-
-// read reads a rollout with all that is shown of it.
-func (v *viewer) read(ctx context.Context, name string) (display.Rollout, error) {
-	r, err := v.readPlan(ctx, name)
-	if err != nil {
-		return r, err
-	}
-	breakers := &v1alpha1.RemediationBreakerList{}
-	if err := v.client.List(ctx, breakers); err != nil {
-		return r, connect.Failure("list circuit breakers", err)
-	}
-	for _, cb := range breakers.Items {
-		if r.CoveredBy(&cb) {
-			r.Breakers = append(r.Breakers, cb)
-		}
-	}
-	return r, nil
-}
-
-// readPlan reads a plan with its slices. One that isn't made yet is left out.
-func (v *viewer) readPlan(ctx context.Context, name string) (display.Rollout, error) {
-	r := display.Rollout{Remediation: &v1alpha1.Remediation{}, Now: time.Now(), Shown: v.shown}
-	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, r.Remediation); err != nil {
-		return r, connect.Failure("read remediation "+name, err)
-	}
-	for _, slice := range r.Remediation.Spec.Plan.Slices {
-		s := v1alpha1.RemediationSlice{}
-		err := v.client.Get(ctx, client.ObjectKey{Name: slice}, &s)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return r, connect.Failure("read slice "+slice, err)
-		}
-		r.Slices = append(r.Slices, s)
-	}
-	return r, nil
 }

@@ -106,7 +106,7 @@ func lastAsked(rem *v1alpha1.Remediation) string {
 		return "-"
 	}
 	last := &rem.Spec.Requests[len(rem.Spec.Requests)-1]
-	return fmt.Sprintf("%s by %s", last.Action, last)
+	return fmt.Sprintf("%s by %s", last.What(), last)
 }
 
 func timeOf(t *metav1.MicroTime) string {

@@ -5,6 +5,7 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,12 +29,20 @@ func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 		return "remediation " + rem.Name + " is verified once more", nil
 	}
 	said := "policy " + rem.Spec.Plan.Policy.Name + " is planned again"
+	later, err := laterPlan(ctx, c, rem)
+	if err != nil {
+		return said + "; " + err.Error(), nil
+	}
+	if later != nil {
+		said += fmt.Sprintf(" once plan %[1]s of it has ended, which is %[2]s (%[3]s); see: evenkeel rollout get %[1]s",
+			later.Name, later.Status.Phase, later.Status.Reason)
+	}
 	breakers := &v1alpha1.RemediationBreakerList{}
 	if err := c.List(ctx, breakers); err != nil {
 		return said + ", once its circuit breakers let it be; " +
 			connect.Failure("list circuit breakers", err).Error(), nil
 	}
-	if held := keptBack(rem, breakers.Items); len(held) > 0 {
+	if held := keptBack(rem, breakers.Items, time.Now()); len(held) > 0 {
 		said += ", once its circuit breakers let it be:"
 		for _, why := range held {
 			said += "\n- " + why
@@ -42,14 +51,30 @@ func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 	return said, nil
 }
 
+// laterPlan is a plan of the same policy that was made after an ended one and hasn't ended; nil for none.
+func laterPlan(ctx context.Context, c client.Client, rem *v1alpha1.Remediation) (*v1alpha1.Remediation, error) {
+	plans := &v1alpha1.RemediationList{}
+	err := c.List(ctx, plans, client.MatchingLabels{v1alpha1.LabelPolicy: rem.Labels[v1alpha1.LabelPolicy]})
+	if err != nil {
+		return nil, connect.Failure("list remediations", err)
+	}
+	for i := range plans.Items {
+		if p := &plans.Items[i]; p.UID != rem.UID && !p.Phase().Final() &&
+			p.Spec.Plan.Policy.Name == rem.Spec.Plan.Policy.Name {
+			return p, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
 // cantRetry is why nothing of a plan can be tried again; empty when something can.
 func cantRetry(rem *v1alpha1.Remediation) string {
 	switch {
 	case rem.Phase().Final():
 		return ""
-	case rem.Phase() != v1alpha1.PhaseHeld:
+	case !rem.Phase().Facts().Holds:
 		return fmt.Sprintf("is %s: there is nothing to retry", rem.Phase())
-	case rem.Status.HeldFrom != v1alpha1.PhaseVerifying:
+	case !rem.Status.WaveFailed():
 		return fmt.Sprintf("is held, and goes on by itself once nothing holds it; there is nothing to retry. %s: %s",
 			rem.Status.Reason, rem.Status.Message)
 	}
@@ -57,10 +82,10 @@ func cantRetry(rem *v1alpha1.Remediation) string {
 }
 
 // keptBack says of each breaker that keeps a policy's next plan back what it waits for.
-func keptBack(rem *v1alpha1.Remediation, breakers []v1alpha1.RemediationBreaker) (out []string) {
+func keptBack(rem *v1alpha1.Remediation, breakers []v1alpha1.RemediationBreaker, now time.Time) (out []string) {
 	for i := range breakers {
 		cb := &breakers[i]
-		if why := display.BreakerHolds(cb); why != "" && (display.Rollout{Remediation: rem}).CoveredBy(cb) {
+		if why := display.BreakerHolds(cb, now); why != "" && (display.Rollout{Remediation: rem}).CoveredBy(cb) {
 			out = append(out, why)
 		}
 	}

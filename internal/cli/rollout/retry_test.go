@@ -5,8 +5,12 @@ package rollout
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -48,14 +52,15 @@ func TestARetryNamesTheBreakersThatKeepThePlanBack(t *testing.T) {
 	ofPolicy := func(name string) v1alpha1.BreakerScope {
 		return v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: name}
 	}
+	now := time.Date(2027, 1, 7, 8, 0, 0, 0, time.UTC)
 	global := newBreaker("global", v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}, v1alpha1.BreakerClosed)
 	others := newBreaker("policy-other", ofPolicy("other"), v1alpha1.BreakerOpen)
-	if got := keptBack(rem, []v1alpha1.RemediationBreaker{global, others}); len(got) > 0 {
+	if got := keptBack(rem, []v1alpha1.RemediationBreaker{global, others}, now); len(got) > 0 {
 		t.Errorf("nothing keeps it back, got %q", got)
 	}
 	global.Spec.Mode = v1alpha1.BreakerForcedOpen
 	got := strings.Join(keptBack(rem, []v1alpha1.RemediationBreaker{global, others,
-		newBreaker("policy-tags", ofPolicy("tags"), v1alpha1.BreakerOpen)}), "\n")
+		newBreaker("policy-tags", ofPolicy("tags"), v1alpha1.BreakerOpen)}, now), "\n")
 	for _, want := range []string{"evenkeel breaker close global", "evenkeel breaker reset policy-tags"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q isn't in\n%s", want, got)
@@ -63,5 +68,42 @@ func TestARetryNamesTheBreakersThatKeepThePlanBack(t *testing.T) {
 	}
 	if strings.Contains(got, "policy-other") {
 		t.Errorf("another policy's breaker is named:\n%s", got)
+	}
+	global.Spec.ForcedOpenUntil = &metav1.Time{Time: now}
+	if got := keptBack(rem, []v1alpha1.RemediationBreaker{global}, now); len(got) > 0 {
+		t.Errorf("the hold has ended, got %q", got)
+	}
+}
+
+// A plan that was made since and hasn't ended comes first, also where a breaker holds it.
+func TestARetrySaysOfThePlanThatIsAtWork(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	plan := func(name string, phase v1alpha1.RemediationPhase) *v1alpha1.Remediation {
+		rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name),
+			Labels: map[string]string{v1alpha1.LabelPolicy: "tags"}}}
+		rem.Spec.Plan.Policy.Name = "tags"
+		rem.Status.Phase, rem.Status.Reason = phase, v1alpha1.ReasonBreakerOpen
+		return rem
+	}
+	ended, later := plan("tags-1", v1alpha1.PhaseRolledBack), plan("tags-2", v1alpha1.PhaseHeld)
+	for name, tc := range map[string]struct {
+		later *v1alpha1.Remediation
+		want  string
+	}{
+		"it is held": {later, "policy tags is planned again once plan tags-2 of it has ended, which is Held " +
+			"(BreakerOpen); " +
+			"see: evenkeel rollout get tags-2"},
+		"it has ended": {plan("tags-2", v1alpha1.PhaseRolledBack), "policy tags is planned again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ended.DeepCopy(), tc.later).Build()
+			got, err := retry(t.Context(), c, ended.DeepCopy(), "")
+			if err != nil || got != tc.want {
+				t.Errorf("said %q, %v, want %q", got, err, tc.want)
+			}
+		})
 	}
 }

@@ -20,7 +20,7 @@ import (
 func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout",
-		Short: "Watch rollouts, and say what you want of them",
+		Short: "Show and control rollouts",
 		Long: `Rollout shows how violations are being remediated, and lets a person pause,
 resume, approve, reject, abort, undo or retry, or override its windows. NAME is a Remediation, or a policy: then
 its latest plan is meant.`,
@@ -28,7 +28,7 @@ its latest plan is meant.`,
 	command.TakesCommand(cmd)
 	flags := connect.TakesCluster(cmd)
 	cmd.AddCommand(newGetCommand(flags), newHistoryCommand(flags), newUndoCommand(flags),
-		newApproveCommand(flags), newOverrideCommand(flags))
+		newApproveCommand(flags), newOverrideCommand(flags), newPauseCommand(flags))
 	for _, word := range rolloutWords() {
 		cmd.AddCommand(newWordCommand(flags, word))
 	}

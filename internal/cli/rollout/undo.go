@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/request"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -30,7 +31,7 @@ func newUndoCommand(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo NAME",
 		Short: "Undo all that a plan has written, by its recorded inverse, also when it has ended",
-		Long: `Undo sets back what a plan has written and what still stands of it, the last write
+		Long: `Undo reverts what a plan has written and what still stands of it, the last write
 first: patched fields to what they were, deleted objects made again, created ones
 deleted. A field that somebody else has changed since is left to them. What has no
 undo (an eviction) is named before anything is done, and stays as it is.
@@ -83,16 +84,16 @@ func (o undoOptions) undo(ctx context.Context, c client.Client, rem *v1alpha1.Re
 	}
 	if o.dryRun {
 		_, err := fmt.Fprintf(out,
-			"remediation %s: %d of %d targets would be undone, but for fields that somebody else has changed since\n",
-			rem.Name, stands-len(lasting), rem.Spec.Plan.Targets)
+			"remediation %s: %d of %s would be undone, but for fields that somebody else has changed since\n",
+			rem.Name, stands-len(lasting), prose.Count(rem.Spec.Plan.Targets, "target"))
 		return err
 	}
-	if err := ask(ctx, c, rem, "desiredState", v1alpha1.StateUndone, o.reason); err != nil {
+	if err := askState(ctx, c, rem, v1alpha1.StateUndone, nil, o.reason); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out,
-		"remediation %s is being undone by %s: %d of %d targets; watch: evenkeel rollout get %s --watch\n",
-		rem.Name, undoer(rem), stands-len(lasting), rem.Spec.Plan.Targets, rem.Name)
+		"remediation %s is being undone by %s: %d of %s; watch: evenkeel rollout get %s --watch\n",
+		rem.Name, undoer(rem), stands-len(lasting), prose.Count(rem.Spec.Plan.Targets, "target"), rem.Name)
 	return err
 }
 
@@ -127,8 +128,8 @@ func aloneAtWork(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation
 	}
 	for i := range plans {
 		if plans[i].Name != rem.Name && !plans[i].Status.Phase.Final() {
-			return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s of the same policy is at work (%s), "+
-				"and would fix again what is undone; end it first: evenkeel rollout abort %s",
+			return command.Exit(command.ExitFailure, fmt.Errorf("remediation %s of the same policy is in progress "+
+				"(%s), and would fix again what is undone; end it first: evenkeel rollout abort %s",
 				plans[i].Name, plans[i].Phase(), plans[i].Name))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -26,18 +27,15 @@ type rolloutWord struct {
 
 func rolloutWords() []rolloutWord {
 	return []rolloutWord{
-		{name: "pause", short: "Let no new write begin", say: pause(true),
-			long: "Pause lets no new write begin. Writes in flight are verified, and undone when they do harm.\n" +
-				needs("pause")},
-		{name: "resume", short: "Go on after a pause", say: pause(false),
+		{name: "resume", short: "Resume a paused rollout", say: resume,
 			long: "Resume lets a paused rollout go on.\n" + needs("pause")},
-		{name: "abort", short: "Undo the wave at work, and end the rollout", say: abort,
-			long: "Abort undoes the wave at work, or all waves where the policy says rollbackScope: All,\nand ends " +
-				"the rollout. It can't be taken back.\n" + needs("abort")},
-		{name: "retry", short: "Verify a held wave once more, or plan anew after a rollback", say: retry,
+		{name: "abort", short: "Roll back the current wave and abort the rollout", say: abort,
+			long: "Abort rolls back the current wave, or all waves where the policy says rollbackScope: All,\n" +
+				"and ends the rollout. It can't be taken back.\n" + needs("abort")},
+		{name: "retry", short: "Retry verification of a held wave, or replan after a rollback", say: retry,
 			long: "Retry verifies the wave of a rollout that is held by a failure (onFailure: Hold) once\nmore. For " +
 				"a rollout that has ended it lets the policy be planned again.\n" + needs("retry")},
-		{name: "reject", short: "Say no to a rollout that awaits approval", say: reject,
+		{name: "reject", short: "Reject a pending rollout", say: reject,
 			comments: true,
 			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the permission\nto " +
 				"create remediationapprovals, and the verb approve on the policy; your user name is\nrecorded."},
@@ -79,17 +77,11 @@ func needs(verb string) string {
 	return "It needs the verb " + verb + " on the policy; your user name is recorded with the reason."
 }
 
-func pause(paused bool) func(context.Context, client.Client, *v1alpha1.Remediation, string) (string, error) {
-	return func(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error) {
-		if err := running(rem); err != nil {
-			return "", err
-		}
-		word, state := "resumed", v1alpha1.StateRunning
-		if paused {
-			word, state = "paused", v1alpha1.StatePaused
-		}
-		return "remediation " + rem.Name + " " + word, ask(ctx, c, rem, "desiredState", state, reason)
+func resume(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error) {
+	if err := running(rem); err != nil {
+		return "", err
 	}
+	return "remediation " + rem.Name + " resumed", askState(ctx, c, rem, v1alpha1.StateRunning, nil, reason)
 }
 
 func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reason string) (string, error) {
@@ -97,7 +89,7 @@ func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 		return "", err
 	}
 	return "remediation " + rem.Name + " is being aborted; watch: evenkeel rollout get " + rem.Name + " --watch",
-		ask(ctx, c, rem, "desiredState", v1alpha1.StateAborted, reason)
+		askState(ctx, c, rem, v1alpha1.StateAborted, nil, reason)
 }
 
 // reject says no to a plan, whatever it would change.
@@ -118,7 +110,17 @@ func running(rem *v1alpha1.Remediation) error {
 // ask changes a field of a plan by which people ask something of it.
 func ask(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, field string, value any,
 	reason string) error {
-	if err := request.Patch(ctx, c, rem, request.Spec(field, value, reason)); err != nil {
+	return change(ctx, c, rem, request.Spec(field, value, reason))
+}
+
+// askState asks for another state of a plan; a pause may end by itself.
+func askState(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, state v1alpha1.DesiredState,
+	until *metav1.Time, reason string) error {
+	return change(ctx, c, rem, request.SpecUntil("desiredState", state, "pausedUntil", until, reason))
+}
+
+func change(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, patch map[string]any) error {
+	if err := request.Patch(ctx, c, rem, patch); err != nil {
 		return connect.Failure("change remediation "+rem.Name, err)
 	}
 	return nil

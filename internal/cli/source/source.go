@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // sourceFlags are what the commands on sources share.
@@ -32,10 +32,10 @@ type sourceFlags struct {
 func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "source",
-		Short: "Show Git repositories that policies come from, and have them looked at",
+		Short: "Show PolicySources; trigger, suspend or resume a sync",
 		Long: `Source shows the PolicySource objects: which revision of a Git repository is in
-force, and what keeps a newer one from it; and has a repository looked at now, left
-alone, or followed again.`,
+force, and what keeps a newer one from it. It triggers, suspends or resumes the sync
+of a repository.`,
 	}
 	command.TakesCommand(cmd)
 	flags := &sourceFlags{Flags: connect.TakesCluster(cmd)}
@@ -51,6 +51,7 @@ func sourceFormats() []string { return []string{"table", "json", "yaml", "name"}
 
 func takesFormat(cmd *cobra.Command, into *string) {
 	cmd.Flags().StringVarP(into, "output", "o", "table", "one of "+strings.Join(sourceFormats(), ", "))
+	command.CompletesWith(cmd, "output", sourceFormats()...)
 }
 
 func newListCommand(flags *sourceFlags) *cobra.Command {
@@ -66,6 +67,9 @@ ready, and with 1 otherwise.`,
   evenkeel source list --all-namespaces -o yaml`,
 		Args: command.TakesArguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := command.OneOf("-o", output, sourceFormats()...); err != nil {
+				return err
+			}
 			namespace := flags.namespace
 			if everywhere {
 				namespace = ""
@@ -74,7 +78,7 @@ ready, and with 1 otherwise.`,
 			if err != nil {
 				return err
 			}
-			return listSources(cmd.Context(), c, namespace, output, cmd.OutOrStdout())
+			return listSources(cmd.Context(), c, namespace, output, cmd)
 		},
 	}
 	takesFormat(cmd, &output)
@@ -82,16 +86,22 @@ ready, and with 1 otherwise.`,
 	return cmd
 }
 
-func listSources(ctx context.Context, c client.Reader, namespace, output string, out io.Writer) error {
+// streams are where a command writes what it found, and what there is to say of that.
+type streams interface {
+	OutOrStdout() io.Writer
+	ErrOrStderr() io.Writer
+}
+
+func listSources(ctx context.Context, c client.Reader, namespace, output string, to streams) error {
 	list := &v1alpha1.PolicySourceList{}
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return connect.Failure("list policy sources", err)
 	}
 	if output == "table" && len(list.Items) == 0 {
-		_, err := fmt.Fprintln(out, "No policy sources: docs/sources.md shows how to make one.")
+		_, err := fmt.Fprintln(to.OutOrStdout(), "No policy sources: docs/sources.md shows how to make one.")
 		return err
 	}
-	if err := printSources(out, list.Items, namespace == "", output); err != nil {
+	if err := printSources(to, list.Items, namespace == "", output); err != nil {
 		return err
 	}
 	waiting := 0
@@ -102,7 +112,8 @@ func listSources(ctx context.Context, c client.Reader, namespace, output string,
 	}
 	if waiting > 0 {
 		return command.Exit(command.ExitFailed,
-			fmt.Errorf("%d of %d sources aren't ready: see evenkeel source get NAME", waiting, len(list.Items)))
+			fmt.Errorf("%d of %s %s ready: see evenkeel source get NAME", waiting,
+				prose.Count(len(list.Items), "source"), prose.Verb(waiting, "isn't", "aren't")))
 	}
 	return nil
 }
@@ -112,12 +123,10 @@ func sourceReady(src *v1alpha1.PolicySource) bool {
 	return ready == metav1.ConditionTrue
 }
 
-// printSources prints sources as -o asks for.
-func printSources(out io.Writer, sources []v1alpha1.PolicySource, withNamespace bool, output string) error {
-	if !slices.Contains(sourceFormats(), output) {
-		return command.Exit(command.ExitUsage,
-			fmt.Errorf("-o %q isn't known: give one of %s", output, strings.Join(sourceFormats(), ", ")))
-	}
+// printSources prints sources as -o asks for. Objects are printed as they are stored: of a condition that no manager
+// keeps up to date it is told beside them that it counts no more.
+func printSources(to streams, sources []v1alpha1.PolicySource, withNamespace bool, output string) error {
+	out := to.OutOrStdout()
 	if output == "table" {
 		return printSourceTable(out, sources, withNamespace)
 	}
@@ -126,6 +135,11 @@ func printSources(out io.Writer, sources []v1alpha1.PolicySource, withNamespace 
 	for i := range sources {
 		sources[i].SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("PolicySource"))
 		sources[i].ManagedFields = nil
+		if shown := (display.Source{PolicySource: &sources[i], Now: time.Now()}); shown.Outdated() {
+			_, _, why := shown.Ready()
+			fmt.Fprintf(to.ErrOrStderr(), "warning: the conditions of policy source %s/%s are out of date: %s\n",
+				sources[i].Namespace, sources[i].Name, why)
+		}
 		if err := printer.PrintObj(&sources[i], out); err != nil {
 			return command.Exit(command.ExitFailure, fmt.Errorf("print policy source %s: %w", sources[i].Name, err))
 		}
@@ -160,12 +174,15 @@ force, and with 1 otherwise.`,
 		Example: "  evenkeel source get platform",
 		Args:    command.TakesArguments(1, 1, "policy source; see evenkeel source list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := command.OneOf("-o", output, sourceFormats()...); err != nil {
+				return err
+			}
 			_, src, err := flags.source(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if output != "table" {
-				if err := printSources(cmd.OutOrStdout(), []v1alpha1.PolicySource{*src}, false, output); err != nil {
+				if err := printSources(cmd, []v1alpha1.PolicySource{*src}, false, output); err != nil {
 					return err
 				}
 				return readyOrFailed(src)

@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/request"
+	"evenkeel.dev/evenkeel/internal/permissions"
 )
 
 func newReconcileCommand(flags *sourceFlags) *cobra.Command {
@@ -23,8 +24,8 @@ func newReconcileCommand(flags *sourceFlags) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME",
-		Short: "Have the repository looked at now",
-		Long: `Reconcile has a source's repository looked at now, not at its next interval. With
+		Short: "Fetch the repository now",
+		Long: `Reconcile fetches a source's repository now, not at its next interval. With
 --wait it ends when that is done, with code 0 if the newest revision is then in
 force, and with 1 otherwise.`,
 		Example: "  evenkeel source reconcile platform --wait",
@@ -46,7 +47,7 @@ force, and with 1 otherwise.`,
 			}
 			if !awaits {
 				_, err := fmt.Fprintf(cmd.OutOrStdout(),
-					"policy source %s is to be looked at; see evenkeel source get %s\n", src.Name, src.Name)
+					"policy source %s is to be reconciled; see evenkeel source get %s\n", src.Name, src.Name)
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "waiting for policy source %s\n", src.Name)
@@ -78,7 +79,7 @@ func awaitLook(ctx context.Context, c client.Reader, src *v1alpha1.PolicySource,
 	case err == nil:
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
-		return command.Exit(command.ExitFailure, fmt.Errorf("nobody has looked at policy source %s within %s: is the "+
+		return command.Exit(command.ExitFailure, fmt.Errorf("nobody has reconciled policy source %s within %s: is the "+
 			"manager running? raise --timeout if the repository is this slow", src.Name, timeout))
 	default:
 		return connect.Failure("read policy source "+src.Name, err)
@@ -109,10 +110,20 @@ func newSuspensionCommand(flags *sourceFlags, word, short string, suspend bool, 
 			}
 			if err := request.Patch(cmd.Context(), c, src,
 				map[string]any{"spec": map[string]any{"suspend": suspend}}); err != nil {
-				return connect.Failure("change policy source "+src.Name, err)
+				return unchanged(src.Name, err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "policy source %s %s\n", src.Name, done)
 			return err
 		},
 	}
+}
+
+// unchanged says why a source couldn't be changed. A role that lets people patch it alone, as ours does, isn't enough.
+func unchanged(name string, err error) error {
+	if _, refused := permissions.RefusedBy(err); refused {
+		return command.Exit(command.ExitFailure, fmt.Errorf("change policy source %s: %w; ask for the permissions to "+
+			"patch and update policysources: anyone who controls a source controls the cluster, and no role of "+
+			"Evenkeel's grants it", name, err))
+	}
+	return connect.Failure("change policy source "+name, err)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"golang.org/x/term"
@@ -16,11 +15,14 @@ import (
 // Confirm asks a person yes or no, and takes anything but a yes for a no. Where there is
 // no person, because either side isn't a terminal, it doesn't ask, and says yes.
 func Confirm(in io.Reader, out io.Writer, question string) (bool, error) {
-	if !isTerminal(in) || !isTerminal(out) {
+	if !Asks(in, out) {
 		return true, nil
 	}
 	return ask(in, out, question)
 }
+
+// Asks says whether Confirm has a person to ask: both sides are a terminal.
+func Asks(in io.Reader, out io.Writer) bool { return isTerminal(in) && isTerminal(out) }
 
 func ask(in io.Reader, out io.Writer, question string) (bool, error) {
 	if _, err := fmt.Fprintf(out, "%s [y/N] ", question); err != nil {
@@ -35,6 +37,6 @@ func ask(in io.Reader, out io.Writer, question string) (bool, error) {
 }
 
 func isTerminal(stream any) bool {
-	file, isFile := stream.(*os.File)
+	file, isFile := stream.(descriptor)
 	return isFile && term.IsTerminal(int(file.Fd()))
 }

@@ -25,7 +25,7 @@ type Screen struct {
 // NewScreen looks at what is drawn on.
 func NewScreen(out io.Writer) *Screen {
 	s := &Screen{Out: out}
-	file, isFile := out.(*os.File)
+	file, isFile := out.(descriptor)
 	if !isFile || !term.IsTerminal(int(file.Fd())) {
 		return s
 	}

@@ -20,6 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
 
@@ -37,6 +38,9 @@ type Options struct {
 	Engine rego.Engine
 	// Engines compares what the engines say of a share of the evaluations. Default: nobody does.
 	Engines *engines.Comparer
+	// Inventory keeps the objects that policies refer to. Default: none are known, so that policies that refer to
+	// some can't be evaluated.
+	Inventory Inventory
 }
 
 // Status says how a policy stands in the catalog.
@@ -58,7 +62,13 @@ type Status struct {
 	// Slow says that evaluations of the revision were stopped at a limit again and
 	// again of late, as this process saw it.
 	Slow bool
-	// Err says why the newest definition isn't in force; nil when it is. A
+	// References are what the rules may look up, and Unknown those of them whose objects aren't known, as this
+	// process sees it.
+	References []inventory.Reference
+	Unknown    []inventory.Unknown
+	// Ahead is the newest definition while it waits for what it refers to; nil when it doesn't.
+	Ahead *Ahead
+	// Err says why the newest definition isn't in force; nil when it is, or is ahead. A
 	// *rego.CompileError in its chain has the places.
 	Err error
 }
@@ -66,14 +76,15 @@ type Status struct {
 // Catalog holds the policies in force, and the waivers from them. Reading takes
 // no lock.
 type Catalog struct {
-	limit    time.Duration
-	engine   rego.Engine
-	engines  *engines.Comparer
-	lane     *rego.Lane
-	clock    clock.PassiveClock
-	slow     *slowness
-	snapshot atomic.Pointer[Snapshot]
-	complete atomic.Bool
+	limit     time.Duration
+	engine    rego.Engine
+	engines   *engines.Comparer
+	inventory Inventory
+	lane      *rego.Lane
+	clock     clock.PassiveClock
+	slow      *slowness
+	snapshot  atomic.Pointer[Snapshot]
+	complete  atomic.Bool
 
 	// mu is held by writers, over compiling too, so that a later definition
 	// never loses to an earlier one.
@@ -97,7 +108,10 @@ func New(opts Options) *Catalog {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine, engines: opts.Engines,
+	if opts.Inventory == nil {
+		opts.Inventory = noInventory{}
+	}
+	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine, engines: opts.Engines, inventory: opts.Inventory,
 		lane: rego.NewLane(opts.Width), clock: opts.Clock,
 		slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
@@ -107,20 +121,21 @@ func New(opts Options) *Catalog {
 // Snapshot is the catalog as it is now.
 func (c *Catalog) Snapshot() *Snapshot { return c.snapshot.Load() }
 
-// Set puts a definition in force, compiling it when its revision is new. When it
-// can't be, the last good revision stays and the error, which Status keeps, says
+// Set puts a definition in force, compiling it when its revision is new. Where what its
+// rules look up is still being listed, the revision before it stays in force until then: see Advance. When it
+// can't be compiled, the last good revision stays and the error, which Status keeps, says
 // why. The definition is copied.
 func (c *Catalog) Set(p *v1alpha1.ClusterRegoPolicy) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.snapshot.Load().entries[p.Name]
-	if old != nil && old.same(p) {
-		return old.problem
+	if old != nil && old.latest().same(p) {
+		return old.latest().problem
 	}
 	before := c.snapshot.Load()
 	changed := next(old, p, before.templates, c.strategies, c.engine)
 	entries := maps.Clone(before.entries)
-	entries[p.Name] = changed
+	entries[p.Name] = c.waiting(old, changed)
 	if err := c.swap(entries, before.templates); err != nil {
 		return err
 	}
@@ -165,8 +180,8 @@ func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 // with is a snapshot of this content.
 func (c *Catalog) with(index *match.Index, entries map[string]*entry, templates templates, w byPolicy) *Snapshot {
 	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w,
-		strategies: maps.Clone(c.strategies), limit: c.limit, engines: c.engines, lane: c.lane, clock: c.clock,
-		slow: c.slow}
+		strategies: maps.Clone(c.strategies), limit: c.limit, inventory: c.inventory, engines: c.engines, lane: c.lane,
+		clock: c.clock, slow: c.slow, read: &fieldsRead{}}
 }
 
 // publish puts a snapshot in force and tells the subscribers.
@@ -187,13 +202,15 @@ func (c *Catalog) Status(name string) (Status, bool) {
 		return Status{}, false
 	}
 	now := c.clock.Now()
-	status := Status{Revision: e.revision(), Err: e.problem, Unresolved: e.unresolved,
+	status := Status{Revision: e.revision(), Err: e.problem, Unresolved: e.unresolved, Ahead: c.aheadOf(e),
 		Override: e.overridden(c.snapshot.Load().overrides[name], now)}
 	if e.compiled != nil {
 		status.Generation = e.compiled.Policy().Generation
 		status.InForce = inForce(&e.compiled.Policy().Spec)
 		status.Engine = engineOf(c.engines, e.compiled)
 		status.Slow = c.slow.is(e.compiled, now)
+		status.References = e.compiled.References()
+		status.Unknown = c.inventory.Unknown(status.References)
 	}
 	if status.InForce != nil && status.Override != nil {
 		status.InForce.AdmissionAction = status.Override.Action

@@ -5,6 +5,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,10 @@ type entry struct {
 	// unresolved says why the strategy of the definition in force isn't known; nil when
 	// it is.
 	unresolved *strategy.Problem
+	// ahead is what comes into force in place of this one once what it refers to is known, and since is from when
+	// something has waited so; nil where nothing does.
+	ahead *entry
+	since time.Time
 }
 
 // next is the entry after the definition p, given what was in force before; old

@@ -47,11 +47,14 @@ type Snapshot struct {
 	// strategies are those that policies may refer to; it is never changed in place.
 	strategies strategies
 	limit      time.Duration
-	// engines, lane, clock and slow are the catalog's own: they outlive the snapshot.
-	engines *engines.Comparer
-	lane    *rego.Lane
-	clock   clock.PassiveClock
-	slow    *slowness
+	// inventory, engines, lane, clock and slow are the catalog's own: they outlive the snapshot.
+	inventory Inventory
+	engines   *engines.Comparer
+	lane      *rego.Lane
+	clock     clock.PassiveClock
+	slow      *slowness
+	// read is what policies read of objects, as far as somebody has asked.
+	read *fieldsRead
 }
 
 // Evaluate asks every policy that concerns the request, sorted by name.
@@ -68,7 +71,7 @@ func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request,
 	if len(names) == 0 {
 		return nil
 	}
-	input, err := rego.NewInput(r)
+	input, err := rego.NewInputOf(r, s.fields(r.Kind.GroupKind(), names...))
 	results := make([]Result, 0, len(names))
 	shared := s.budget(ctx, r, len(names))
 	for i, name := range names {
@@ -100,7 +103,7 @@ func (s *Snapshot) EvaluateOne(ctx context.Context, name string, r *policy.Reque
 	if !slices.Contains(s.index.Match(r), name) {
 		return Result{}, false
 	}
-	input, err := rego.NewInput(r)
+	input, err := rego.NewInputOf(r, s.fields(r.Kind.GroupKind(), name))
 	return s.evaluate(ctx, s.entries[name], r, input, err, s.half(ctx))
 }
 
@@ -135,20 +138,29 @@ func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input
 			r.Namespace))
 	case inputErr != nil:
 		return failed(inputErr)
-	default:
-		begun := s.clock.Now()
-		compiled := byEngine(s.engines, e.compiled)
-		decision := compiled.EvaluateInTurns(ctx, input, limit, s.lane)
-		ended := s.clock.Now()
-		s.engines.Judged(r, engines.Evaluation{Policy: compiled, Input: input, Decision: decision, Limit: s.limit,
-			Lane: s.lane})
-		s.slow.note(e.compiled, decision.Err, ended)
-		result := Result{Decision: decision.Censor(r), Definition: definition, Took: ended.Sub(begun)}
-		if len(result.Violations) > 0 {
-			result.Waived = s.waivers.of(definition.Name, r)
-		}
-		return result
 	}
+	input, err := s.over(input, e.compiled, r)
+	if err != nil {
+		return failed(err)
+	}
+	return s.decide(ctx, e, r, input, limit)
+}
+
+// decide asks a policy that can be asked.
+func (s *Snapshot) decide(ctx context.Context, e *entry, r *policy.Request, input *rego.Input,
+	limit time.Duration) Result {
+	begun := s.clock.Now()
+	compiled := byEngine(s.engines, e.compiled)
+	decision := compiled.EvaluateInTurns(ctx, input, limit, s.lane)
+	ended := s.clock.Now()
+	s.engines.Judged(r, engines.Evaluation{Policy: compiled, Input: input, Decision: decision, Limit: s.limit,
+		Lane: s.lane})
+	s.slow.note(e.compiled, decision.Err, ended)
+	result := Result{Decision: decision.Censor(r), Definition: e.definition(), Took: ended.Sub(begun)}
+	if len(result.Violations) > 0 {
+		result.Waived = s.waivers.of(result.Policy, r)
+	}
+	return result
 }
 
 // Policies are the definitions in force, sorted by name. They are shared: read

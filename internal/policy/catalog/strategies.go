@@ -72,7 +72,8 @@ func (s strategies) resolve(authored *v1alpha1.ClusterRegoPolicy) (*v1alpha1.Clu
 
 // refersTo says whether the definition last set, or the one in force, refers to a strategy.
 func (e *entry) refersTo(name string) bool {
-	return strategy.Named(e.authored) == name || e.good != nil && strategy.Named(e.good) == name
+	return strategy.Named(e.authored) == name || e.good != nil && strategy.Named(e.good) == name ||
+		e.ahead != nil && e.ahead.refersTo(name)
 }
 
 // resolved is the entry by what the strategies say now. Neither verdicts nor fixes are
@@ -85,6 +86,11 @@ func (e *entry) resolved(known strategies) (*entry, error) {
 	}
 	var good *v1alpha1.ClusterRegoPolicy
 	var err error
+	if e.ahead != nil {
+		if again.ahead, err = e.ahead.resolved(known); err != nil {
+			return nil, err
+		}
+	}
 	good, again.unresolved = known.resolve(e.good)
 	definition := e.compiled.Policy().DeepCopy()
 	definition.Spec.Remediation = good.Spec.Remediation

@@ -51,7 +51,7 @@ type TemplateStatus struct {
 }
 
 // SetTemplate compiles a template, and every policy that names it anew: they come into force
-// by it at once, each as if its own definition had changed. The error says why none can.
+// by it, each as if its own definition had changed. The error says why none can.
 func (c *Catalog) SetTemplate(t *v1alpha1.RegoTemplate) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *Catalog) replaceTemplate(name string, e *templateEntry) error {
 	}
 	entries := maps.Clone(before.entries)
 	for policyName, old := range before.entries {
-		if old.names(name) {
-			entries[policyName] = next(old, old.authored, known, c.strategies, c.engine)
+		if newest := old.latest(); newest.names(name) {
+			entries[policyName] = c.waiting(old, next(old, newest.authored, known, c.strategies, c.engine))
 		}
 	}
 	return c.swap(entries, known)
@@ -125,8 +125,8 @@ func (s *Snapshot) Template(name string) (*template.Template, error) { return s.
 func (s *Snapshot) Naming(templateName string) []*v1alpha1.ClusterRegoPolicy {
 	var out []*v1alpha1.ClusterRegoPolicy
 	for _, e := range s.entries {
-		if e.names(templateName) {
-			out = append(out, e.newest)
+		if newest := e.latest(); newest.names(templateName) {
+			out = append(out, newest.newest)
 		}
 	}
 	slices.SortFunc(out, func(a, b *v1alpha1.ClusterRegoPolicy) int { return cmp.Compare(a.Name, b.Name) })

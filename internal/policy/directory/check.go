@@ -114,7 +114,7 @@ func (c *checker) checkOwner() {
 	switch {
 	case c.owner() == "" && c.acts():
 		c.wrong("organizations", "the owner is missing, and the policy refuses requests or remediates: name the team "+
-			"that answers for the rule, which is told when it does harm")
+			"that answers for the rule, which is notified when it does harm")
 	case len(owners) > 1:
 		c.wrong("organizations", "%d are named: name the one team that answers for the rule", len(owners))
 	}
@@ -127,7 +127,7 @@ func (c *checker) checkRunbook() {
 		c.wrong("related_resources", "the first ref isn't the runbook's URL: give that, https://…")
 	case c.acts():
 		c.wrong("related_resources", "the runbook is missing, and the policy refuses requests or remediates: give its "+
-			"URL (https://…) as the first ref, so that whoever is refused or paged knows where to look")
+			"URL (https://…) as the first ref, so that anyone who is refused or paged knows where to look")
 	}
 }
 
@@ -151,7 +151,7 @@ func (c *checker) checkEnums() {
 // checkEnum passes an absent value: its default is allowed.
 func checkEnum[T ~string](c *checker, key string, value T, allowed ...T) {
 	if value != "" && !slices.Contains(allowed, value) {
-		c.wrong(key, "%q isn't known: give one of %s%s", value, strings.Trim(fmt.Sprint(allowed), "[]"),
+		c.wrong(key, "%q isn't supported: use one of %s%s", value, strings.Trim(fmt.Sprint(allowed), "[]"),
 			prose.DidYouMean(string(value), texts(allowed)))
 	}
 }

@@ -10,17 +10,16 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]$`)
 
-// keysBeside are the keys that the API knows where an unknown one is written, such as
-// "custom.match.resources[0].kindz"; none where it knows no keys there.
-func keysBeside(key string) []string {
-	at := reflect.TypeFor[custom]()
-	elements := strings.Split(strings.TrimPrefix(key, "custom."), ".")
+// keysBeside are the keys that a type knows where an unknown one is written, such as
+// "match.resources[0].kindz"; none where it knows no keys there.
+func keysBeside(at reflect.Type, key string) []string {
+	elements := strings.Split(key, ".")
 	for _, element := range elements[:len(elements)-1] {
 		name, found := element, false
 		for listIndex.MatchString(name) {
 			name = listIndex.ReplaceAllString(name, "")
 		}
-		if at, found = keysOf(at)[name]; !found {
+		if at, found = below(at, name); !found {
 			return nil
 		}
 		for at.Kind() == reflect.Pointer || at.Kind() == reflect.Slice {
@@ -32,6 +31,15 @@ func keysBeside(key string) []string {
 		names = append(names, name)
 	}
 	return names
+}
+
+// below is the type of a key; that of an empty name is the type itself: a path may begin with a place in a list.
+func below(at reflect.Type, name string) (reflect.Type, bool) {
+	if name == "" {
+		return at, true
+	}
+	kind, found := keysOf(at)[name]
+	return kind, found
 }
 
 // keysOf are the JSON keys of a struct with their types, those of embedded structs

@@ -22,13 +22,21 @@ func OpenWith(dir, library string) (Tree, error) {
 	if err != nil {
 		return Tree{}, fmt.Errorf("find the library %s: %w", library, err)
 	}
-	info, err := os.Stat(at)
-	if err != nil {
-		return Tree{}, fmt.Errorf("--lib: %w: give the directory of the library", err)
+	const instead = "give the directory with the modules that policies import, or leave --lib out: then it is lib/ " +
+		"beside the policies, or above them"
+	switch info, err := os.Stat(at); {
+	case errors.Is(err, fs.ErrNotExist):
+		return Tree{}, fmt.Errorf("--lib %s: there is no such directory: %s", library, instead)
+	case err != nil:
+		return Tree{}, fmt.Errorf("--lib: %w: %s", err, instead)
+	case !info.IsDir():
+		return Tree{}, fmt.Errorf("--lib %s is a file: %s", library, instead)
 	}
-	if held, err := HoldsRego(at); err != nil || !held || !info.IsDir() {
-		return Tree{}, errors.Join(err, fmt.Errorf("--lib %s is no directory with Rego in it: give the one that "+
-			"policies import from", library))
+	switch held, err := HoldsRego(at); {
+	case err != nil:
+		return Tree{}, fmt.Errorf("--lib %s: %w", library, err)
+	case !held:
+		return Tree{}, fmt.Errorf("--lib %s holds no Rego (*%s): %s", library, extension, instead)
 	}
 	tree.library = at
 	tree.FS = &withLibrary{FS: tree.FS, library: os.DirFS(at)}

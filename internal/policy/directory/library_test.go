@@ -42,13 +42,16 @@ func TestALibraryThatIsNamedStandsInForTheNearest(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct{ reason, dir, library, fails string }{
-		"none near":              {"a library elsewhere", "alone", "elsewhere", ""},
-		"one near":               {"the one that is named, not both", "beside", "elsewhere", ""},
-		"one above":              {"as for the whole directory", "beside/hats", "elsewhere", ""},
-		"the near one":           {"it lacks the rule", "beside", "", "nothing defines data.lib.rim.wide"},
-		"nothing there":          {"a wrong path", "alone", "nowhere", "no such file"},
-		"a directory of no Rego": {"a wrong path", "alone", "empty", "no directory with Rego in it"},
-		"a file":                 {"a wrong path", "alone", "elsewhere/deep/rim.rego", "no directory with Rego in it"},
+		"none near":    {"a library elsewhere", "alone", "elsewhere", ""},
+		"one near":     {"the one that is named, not both", "beside", "elsewhere", ""},
+		"one above":    {"as for the whole directory", "beside/hats", "elsewhere", ""},
+		"the near one": {"it lacks the rule", "beside", "", "nothing defines data.lib.rim.wide"},
+		"nothing there": {"a wrong path", "alone", "nowhere",
+			"nowhere: there is no such directory: give the directory"},
+		"a directory of no Rego": {"a wrong path", "alone", "empty",
+			"empty holds no Rego (*.rego): give the directory"},
+		"a file": {"a wrong path", "alone", "elsewhere/deep/rim.rego",
+			"rim.rego is a file: give the directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			library := tc.library

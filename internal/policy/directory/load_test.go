@@ -245,7 +245,7 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		"a value of the wrong type": {
 			reason: "the line is the key's",
 			files:  hats("#   severity: High", "#   severity: [High]"),
-			want:   []string{"hats/hats.rego:10: custom.severity can't be read"},
+			want:   []string{"hats/hats.rego:10: custom.severity: it is a list, and must be a text"},
 		},
 		"a runbook that is no address": {
 			reason: "somebody thinks that it is one",
@@ -279,10 +279,10 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 			files: hats("#   severity: High", "#   severity: high\n#   admission:\n#     action: Block\n#     "+
 				"failurePolicy: Open\n#   remediation: {mode: Auto, waves: [5%]}"),
 			want: []string{
-				`hats/hats.rego:10: custom.severity: "high" isn't known: give one of Critical High Medium Low`,
-				`hats/hats.rego:12: custom.admission.action: "Block" isn't known`,
-				`hats/hats.rego:13: custom.admission.failurePolicy: "Open" isn't known`,
-				`hats/hats.rego:14: custom.remediation.mode: "Auto" isn't known`,
+				`hats/hats.rego:10: custom.severity: "high" isn't supported: use one of Critical High Medium Low`,
+				`hats/hats.rego:12: custom.admission.action: "Block" isn't supported`,
+				`hats/hats.rego:13: custom.admission.failurePolicy: "Open" isn't supported`,
+				`hats/hats.rego:14: custom.remediation.mode: "Auto" isn't supported`,
 				`hats/hats.rego:14: custom.remediation.waves[0]: 5%: the last wave must be "100%"`,
 			},
 		},
@@ -326,7 +326,7 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 			files: hats("#   severity: High", "#   severity: High\n#   remediation:\n#     soak: 1m\n#     "+
 				"windows:\n#       - schedule: 0 22 * * *\n#         duration: 8 hours"),
 			want: []string{
-				`hats/hats.rego:15: custom.remediation.windows[0].duration can't be read: time: unknown unit " hours" in duration "8 hours"`},
+				`hats/hats.rego:15: custom.remediation.windows[0].duration: it can't be read: time: unknown unit " hours" in duration "8 hours"`},
 		},
 		"parameters that are no object": {
 			reason: "the API server would refuse them later",

@@ -31,6 +31,8 @@ func Open(dir string) (Tree, error) {
 		return Tree{}, fmt.Errorf("find %s: %w", dir, err)
 	}
 	switch info, err := os.Stat(asked); {
+	case errors.Is(err, os.ErrNotExist):
+		return Tree{}, fmt.Errorf("%s doesn't exist: give a directory of policies", dir)
 	case err != nil:
 		return Tree{}, fmt.Errorf("%w: give a directory of policies", err)
 	case !info.IsDir():

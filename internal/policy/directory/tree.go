@@ -4,7 +4,6 @@ package directory
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -73,29 +72,6 @@ func readTree(fsys fs.FS, root string, found *problems) ([]*directory, error) {
 	return dirs, nil
 }
 
-// linked finds what a link leads to that nobody would read: a directory may lead back, and isn't walked into.
-func linked(fsys fs.FS, at string, entry fs.DirEntry, found *problems) {
-	if entry.Type()&fs.ModeSymlink == 0 || strings.HasPrefix(entry.Name(), ".") {
-		return
-	}
-	if info, err := fs.Stat(fsys, at); err != nil || !info.IsDir() {
-		return
-	}
-	rego := fs.WalkDir(fsys, at, func(below string, _ fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(below, extension) {
-			return errFound
-		}
-		return nil
-	})
-	if errors.Is(rego, errFound) {
-		found.add(at, 0, "it is a link to a directory with Rego, which isn't followed: put the directory there, or "+
-			"remove the link")
-	}
-}
-
-// errFound ends a walk that has found what it looks for.
-var errFound = errors.New("found")
-
 // ReadFile is fs.ReadFile for what is a file, or a link to one: a pipe or a device may never end.
 func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 	switch other, err := notAFile(fsys, name, fs.ModeSymlink); {
@@ -138,9 +114,12 @@ func readDirectory(fsys fs.FS, at string, found *problems) (dir *directory, hold
 		if !strings.HasSuffix(name, extension) || strings.HasSuffix(name, testSuffix) {
 			continue
 		}
-		if other, err := notAFile(fsys, path.Join(at, name), entry.Type()); err != nil {
+		switch other, err := notAFile(fsys, path.Join(at, name), entry.Type()); {
+		case dangles(entry, err): // linked has told of it
+			continue
+		case err != nil:
 			return nil, false, err
-		} else if other != "" {
+		case other != "":
 			found.add(path.Join(at, name), 0, "it is %s, not a file: remove it", other)
 			continue
 		}

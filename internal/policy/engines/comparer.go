@@ -137,6 +137,13 @@ func (c *Comparer) Judged(r *policy.Request, e Evaluation) {
 		return
 	}
 	e.secret = policy.IsSecret(r.Judged())
+	// Topdown is given all of the objects, so that a field that a rule reads and nobody knew of is noticed too.
+	whole, err := e.Input.Whole()
+	if err != nil {
+		c.metrics.comparisons.WithLabelValues(skipped).Inc()
+		return
+	}
+	e.Input = whole
 	units := e.Input.Units()
 	if c.units.Add(units) <= mostUnits {
 		select {

@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/engines"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 )
 
 const rules = `package test
@@ -119,6 +120,23 @@ func judged(t *testing.T, c *rego.Compiled, r *policy.Request) engines.Evaluatio
 		t.Fatalf("judged by %s: %v", e.Decision.Engine, e.Decision.Err)
 	}
 	return e
+}
+
+// TestAFieldThatIsReadAndNotKnownIsNoticed judges by a part of the object that lacks what the rules read.
+func TestAFieldThatIsReadAndNotKnownIsNoticed(t *testing.T) {
+	b, c := newBench(t, 1), compiled(t, rules)
+	r := request(0)
+	part, err := rego.NewInputOf(r, rego.Read{Object: facts.Field("metadata")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.comparer.Judged(r, engines.Evaluation{Policy: c, Input: part, Limit: time.Minute,
+		Decision: c.Evaluate(t.Context(), part, time.Minute)})
+	b.comparer.Drain(t.Context())
+	b.wants(t, map[string]float64{"different": 1})
+	if !b.comparer.Disputed(c) {
+		t.Error("the policy isn't left to topdown")
+	}
 }
 
 func TestEnginesThatAgreeAreLeftAlone(t *testing.T) {

@@ -60,27 +60,12 @@ func (c *constraint) refusals() []string {
 	m := c.Match
 	_, _, unenforced := c.enforcement()
 	no(unenforced != nil, "%v", unenforced)
-	no(m.Source != "" && m.Source != "All",
-		"match.source %s: Evenkeel judges workloads themselves, by their pod template; leave the field out", m.Source)
-	no(m.Scope != "" && m.Scope != "*", "match.scope %s: name the kinds of that scope in match.kinds instead", m.Scope)
+	no(!slices.Contains([]string{"", "All", "Original"}, m.Source), "match.source %s: Evenkeel judges what is "+
+		"written, and workloads by their pod template: leave the field out, and set podTemplates: true in the policy",
+		m.Source)
 	no(m.Name != "", "match.name %q: choose objects by a label, or compare input.object.metadata.name in the rule",
 		m.Name)
-	no(len(m.Kinds) == 0, "match.kinds is empty, which means every kind: name the kinds")
-	for _, kinds := range m.Kinds {
-		no(slices.Contains(kinds.APIGroups, "*") || slices.Contains(kinds.Kinds, "*") || len(kinds.APIGroups) == 0 ||
-			len(kinds.Kinds) == 0,
-			"match.kinds holds \"*\" or an empty list: name the groups and kinds")
-	}
 	return refused
-}
-
-// notes are what to know of a policy that was migrated.
-func (c *constraint) notes() []string {
-	if len(c.Match.Namespaces) > 0 || c.Match.NamespaceSelector != nil {
-		return []string{"Gatekeeper judges cluster-scoped objects whatever namespaces are chosen, Evenkeel judges " +
-			"none of them then, but for Namespaces: give those kinds a policy of their own"}
-	}
-	return nil
 }
 
 // policy is the constraint as a policy that names its template. podTemplates and existingViolations are
@@ -109,7 +94,7 @@ func (c *constraint) policy(name string, r *rule, opts Options) (*v1alpha1.Clust
 				Resources: c.Match.Kinds, Namespaces: c.Match.Namespaces,
 				ExcludedNamespaces: c.Match.ExcludedNamespaces,
 				ObjectSelector:     c.Match.LabelSelector, NamespaceSelector: c.Match.NamespaceSelector,
-				PodTemplates: &no,
+				PodTemplates: &no, References: r.references,
 			},
 			Parameters: parameters,
 			Admission: v1alpha1.Admission{
@@ -117,12 +102,11 @@ func (c *constraint) policy(name string, r *rule, opts Options) (*v1alpha1.Clust
 			},
 		},
 	}
-	return p, slices.Concat(notes, known, c.notes()), nil
+	return p, slices.Concat(notes, known), nil
 }
 
 // The bounds of the API.
 const (
-	maxName        = 52
 	maxTitle       = 120
 	maxDescription = 4096
 )

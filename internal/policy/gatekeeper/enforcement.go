@@ -44,6 +44,16 @@ func Enforces(object map[string]any, point string) bool {
 		func(s scopedAction) bool { return s.at(point) })
 }
 
+// ActionOf is what the policy of a constraint does at admission in its place.
+func ActionOf(object map[string]any) (v1alpha1.AdmissionAction, error) {
+	c, err := readConstraint(object)
+	if err != nil {
+		return "", err
+	}
+	action, _, err := c.enforcement()
+	return action, err
+}
+
 // scoped is the enforcementAction whose scopedEnforcementActions count.
 const scoped = "scoped"
 

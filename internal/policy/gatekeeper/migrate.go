@@ -3,11 +3,11 @@
 package gatekeeper
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
@@ -22,6 +22,14 @@ type Options struct {
 	Runbook string
 	// Severity says how much a violation matters.
 	Severity v1alpha1.Severity
+	// Kinds are kinds that there are beside those of Kubernetes and of the CustomResourceDefinitions among the
+	// documents: constraints that leave kinds open mean them too.
+	Kinds []Kind
+	// Names are the names of policies that stand for constraints already, by KIND/NAME of those: they keep them, and no
+	// other policy gets one.
+	Names map[string]string
+	// InMemory says that the policies are never stored, so that the API's bounds on lists don't hold.
+	InMemory bool
 }
 
 // State says what became of an object.
@@ -47,8 +55,10 @@ type Item struct {
 	// ConstraintTemplate; nil unless it was migrated.
 	Policy   *v1alpha1.ClusterRegoPolicy
 	Template *v1alpha1.RegoTemplate
-	// Notes say what is to be done or known.
-	Notes []string
+	// Notes say what is to be done or known, and Warnings what of the object the policy leaves out.
+	Notes, Warnings []string
+	// Unjudged says that objects go unjudged for want of the policy: a constraint or an expansion needs work.
+	Unjudged bool
 	// Err is what is wrong with a constraint itself, a *template.ParametersError when its
 	// parameters don't fit the template's schema; nil for one that only can't be expressed.
 	Err error
@@ -57,24 +67,71 @@ type Item struct {
 // Migrate says of each object of Gatekeeper's among the documents what becomes of it,
 // in their order. Other objects are left out.
 func Migrate(documents []manifest.Document, opts Options) []Item {
-	m := &migration{opts: opts, rules: map[string]*rule{}, used: map[string]bool{}, names: map[string]bool{}}
+	m := &migration{opts: opts, rules: map[string]*rule{}, told: map[string]bool{}, templates: map[string]string{},
+		used: map[string]bool{}, names: map[string]bool{}}
+	for i := range documents {
+		switch groupOf(documents[i].Object) {
+		case "config.gatekeeper.sh", "syncset.gatekeeper.sh":
+			m.synced = append(m.synced, synced(documents[i].Object)...)
+		}
+	}
+	m.kinds = known(BuiltIn(), kindsDefined(documents), opts.Kinds)
 	for i := range documents {
 		m.learn(&documents[i])
 	}
+	all, ours := make([]Item, len(documents)), make([]bool, len(documents))
+	for _, i := range inOrder(documents) {
+		all[i], ours[i] = m.migrate(&documents[i])
+	}
 	items := make([]Item, 0, len(documents))
-	for i := range documents {
-		if item, ours := m.migrate(&documents[i]); ours {
-			items = append(items, item)
+	for i := range all {
+		if ours[i] {
+			items = append(items, all[i])
 		}
 	}
 	return items
 }
 
+// inOrder are the indices of documents as they are migrated: constraints by kind and then name, so that the names of
+// policies don't depend on the order in which they are given, and all else as it is given.
+func inOrder(documents []manifest.Document) []int {
+	out := make([]int, len(documents))
+	for i := range out {
+		out[i] = i
+	}
+	key := func(i int) (kind, name string) {
+		if groupOf(documents[i].Object) != "constraints.gatekeeper.sh" {
+			return "", ""
+		}
+		return named(documents[i].Object)
+	}
+	slices.SortStableFunc(out, func(a, b int) int {
+		kind, name := key(a)
+		otherKind, otherName := key(b)
+		return cmp.Or(strings.Compare(kind, otherKind), strings.Compare(name, otherName))
+	})
+	return out
+}
+
+// named are an object's kind and name.
+func named(object map[string]any) (kind, name string) {
+	kind, _ = object["kind"].(string)
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ = metadata["name"].(string)
+	return kind, name
+}
+
 type migration struct {
 	opts  Options
 	rules map[string]*rule // by the kind of their constraints
-	used  map[string]bool  // kinds that there is a constraint of
-	names map[string]bool  // names of policies that are taken
+	told  map[string]bool  // kinds whose template was told
+	// templates are the kinds of constraints by the names of their templates.
+	templates map[string]string
+	used      map[string]bool // kinds that there is a constraint of
+	names     map[string]bool // names of policies that are taken, and KIND/NAME of constraints that have one
+	kinds     []Kind          // all that are known
+	// synced are the kinds that Gatekeeper replicates.
+	synced []syncedKind
 }
 
 // learn keeps a template, and which there are constraints of.
@@ -85,9 +142,21 @@ func (m *migration) learn(d *manifest.Document) {
 	if d.Object["kind"] != "ConstraintTemplate" || groupOf(d.Object) != "templates.gatekeeper.sh" {
 		return
 	}
-	if t, err := readTemplate(d.Object); err == nil {
-		m.rules[t.Spec.CRD.Spec.Names.Kind] = newRule(t)
+	t, err := readTemplate(d.Object)
+	if err != nil {
+		return
 	}
+	kind, name := t.Spec.CRD.Spec.Names.Kind, t.Metadata.Name
+	if m.rules[kind] != nil {
+		return // the first counts
+	}
+	m.rules[kind] = newRule(t, m.synced)
+	if other, taken := m.templates[name]; taken {
+		m.rules[kind].refuse(fmt.Sprintf("ConstraintTemplate %s of kind %s has its name: rename one of them", name,
+			other))
+		return
+	}
+	m.templates[name] = kind
 }
 
 func readTemplate(object map[string]any) (*constraintTemplate, error) {
@@ -112,20 +181,18 @@ func groupOf(object map[string]any) string {
 }
 
 func (m *migration) migrate(d *manifest.Document) (Item, bool) {
-	kind, _ := d.Object["kind"].(string)
-	metadata, _ := d.Object["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
+	kind, name := named(d.Object)
 	item := Item{File: d.File, Line: d.Line, Object: kind + "/" + name}
 	switch group := groupOf(d.Object); {
 	case group == "templates.gatekeeper.sh":
 		m.template(d.Object, &item)
 	case group == "constraints.gatekeeper.sh":
-		item.Policy, item.Notes, item.Err = m.constraint(d.Object, kind, name)
+		item.Policy, item.Notes, item.Err = m.constraint(d.Object, kind, name, &item)
 		if item.State = Migrated; item.Err != nil {
 			item.Notes = []string{item.Err.Error()}
 		}
 		if item.Policy == nil {
-			item.State = NeedsWork
+			item.State, item.Unjudged = NeedsWork, true
 		}
 	case group == "mutations.gatekeeper.sh":
 		item.State, item.Notes = NeedsWork, []string{"Evenkeel doesn't change requests: write a policy that finds " +
@@ -133,8 +200,11 @@ func (m *migration) migrate(d *manifest.Document) (Item, bool) {
 	case group == "expansion.gatekeeper.sh":
 		item.State, item.Notes = NeedsWork, []string{"it isn't needed for workloads of Kubernetes: set podTemplates: " +
 			"true in a policy that names Pod; other generators have no like"}
+		item.Unjudged = true
 	case group == "externaldata.gatekeeper.sh":
 		item.State, item.Notes = NeedsWork, []string{"Evenkeel's rules reach no network"}
+	case group == suiteGroup:
+		item.State, item.Notes = Skipped, []string{"evenkeel test runs it as it is"}
 	case strings.HasSuffix(group, ".gatekeeper.sh"):
 		item.State, item.Notes = Skipped, []string{"it sets Gatekeeper up; what it exempts, exempt with " +
 			"match.excludedNamespaces and the manager's --exempt-namespaces"}
@@ -155,7 +225,13 @@ func (m *migration) template(object map[string]any, item *Item) {
 	kind := t.Spec.CRD.Spec.Names.Kind
 	r := m.rules[kind]
 	switch {
-	case r.of.Metadata.Name != t.Metadata.Name:
+	case object["kind"] != "ConstraintTemplate" || r == nil:
+		item.State, item.Notes = NeedsWork,
+			[]string{"templates.gatekeeper.sh has the kind ConstraintTemplate alone: correct its kind"}
+	case m.told[kind] && r.of.Metadata.Name == t.Metadata.Name:
+		item.State, item.Notes = NeedsWork,
+			[]string{fmt.Sprintf("two ConstraintTemplates are named %s: leave one of them out", t.Metadata.Name)}
+	case m.told[kind]:
 		item.State, item.Notes = NeedsWork,
 			[]string{fmt.Sprintf("ConstraintTemplate %s is of kind %s too: leave one of them out", r.of.Metadata.Name,
 				kind)}
@@ -166,11 +242,12 @@ func (m *migration) template(object map[string]any, item *Item) {
 	default:
 		item.State, item.Notes = Skipped, append([]string{"no constraint uses it"}, r.refused...)
 	}
+	m.told[kind] = true
 }
 
-// constraint gives the policy with what to know of it, or what stands in its way.
-func (m *migration) constraint(object map[string]any, kind, name string) (*v1alpha1.ClusterRegoPolicy, []string,
-	error) {
+// constraint gives the policy with what to know of it, or what stands in its way. Warnings go to the item.
+func (m *migration) constraint(object map[string]any, kind, name string, item *Item) (*v1alpha1.ClusterRegoPolicy,
+	[]string, error) {
 	r := m.rules[kind]
 	if r == nil {
 		return nil, []string{
@@ -180,8 +257,10 @@ func (m *migration) constraint(object map[string]any, kind, name string) (*v1alp
 	if err != nil {
 		return nil, nil, err
 	}
-	refused := c.refusals()
-	policyName, err := m.name(kind, name)
+	var kindNotes, refused []string
+	kindNotes, item.Warnings, refused = c.Match.reach(m.kinds, m.opts.InMemory)
+	refused = append(c.refusals(), refused...)
+	policyName, renamed, err := m.name(kind, name)
 	if err != nil {
 		refused = append(refused, err.Error())
 	}
@@ -193,28 +272,21 @@ func (m *migration) constraint(object map[string]any, kind, name string) (*v1alp
 	}
 	p, notes, err := c.policy(policyName, r, m.opts)
 	if err == nil {
+		notes = append(notes, kindNotes...)
+		if renamed != "" {
+			keepName(p, kind, name)
+			notes = append(notes, renamed)
+		}
 		err = holds(p, r)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	m.names[policyName] = true
+	if refused := beyondBounds(p); len(refused) > 0 && !m.opts.InMemory {
+		return nil, refused, nil
+	}
+	m.names[policyName], m.names[kind+"/"+name] = true, true
 	return p, notes, nil
-}
-
-// name is the constraint's own, with its kind before it where another kind has the same.
-func (m *migration) name(kind, name string) (string, error) {
-	if m.names[name] {
-		name = strings.ToLower(kind) + "-" + name
-	}
-	if reasons := validation.IsDNS1123Label(name); len(reasons) > 0 || len(name) > maxName {
-		return name, fmt.Errorf("the name %q can't be a policy's: it must be a lower-case DNS label of at most %d "+
-			"characters; rename the constraint", name, maxName)
-	}
-	if m.names[name] {
-		return name, fmt.Errorf("two constraints would become the policy %s: rename one", name)
-	}
-	return name, nil
 }
 
 // holds holds a policy to what admission holds it to.

@@ -3,6 +3,7 @@
 package gatekeeper_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,11 @@ func verdict(t *testing.T, by map[string]*template.Template, p *v1alpha1.Cluster
 	if decision.Err != nil {
 		t.Fatal(decision.Err)
 	}
+	fast := compiled.On(rego.CompiledEngine).Evaluate(t.Context(), input, time.Minute)
+	if fast.Engine != rego.CompiledEngine || !slices.EqualFunc(decision.Violations, fast.Violations,
+		func(a, b policy.Violation) bool { return a.Message == b.Message }) {
+		t.Errorf("%s finds %v, topdown %v", fast.Engine, fast.Violations, decision.Violations)
+	}
 	messages := []string{}
 	for _, violation := range decision.Violations {
 		messages = append(messages, violation.Message)
@@ -207,6 +213,18 @@ func TestMigratedPoliciesJudgeAsTheirConstraints(t *testing.T) {
 	}
 }
 
+// TestABuiltinThatFailsIsUndefinedAsInGatekeeper migrates a rule that calls to_number with what isn't a number.
+func TestABuiltinThatFailsIsUndefinedAsInGatekeeper(t *testing.T) {
+	items := migrated(t, strings.Replace(mustBear, "given :=",
+		"not to_number(input.review.object.metadata.name)\n        given :=", 1)+bearOwner)
+	for name, want := range map[string][]string{"a": {`annotation {"owner"} is missing`}, "\"7\"": {}} {
+		object := "{apiVersion: v1, kind: Service, metadata: {name: " + name + ", namespace: shop}}"
+		if diff := cmp.Diff(want, verdict(t, rules(t, items), items[1].Policy, object)); diff != "" {
+			t.Errorf("a Service named %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestAPolicySaysWhatItsConstraintSaid(t *testing.T) {
 	items := migrated(t, mustBear+bearOwner)
 	if len(items) != 2 || items[0].State != gatekeeper.Migrated || items[1].State != gatekeeper.Migrated {
@@ -243,7 +261,7 @@ func TestWhatIsOnlySpokenOf(t *testing.T) {
 }
 
 func TestWhatNeedsWork(t *testing.T) {
-	constraint := func(old, replaced string) string { return mustBear + strings.Replace(bearOwner, old, replaced, 1) }
+	constraint := func(pairs ...string) string { return mustBear + strings.NewReplacer(pairs...).Replace(bearOwner) }
 	template := func(old, replaced string) string { return strings.Replace(mustBear, old, replaced, 1) + bearOwner }
 	tests := map[string]struct{ reason, text, want string }{
 		"no template": {"the rule is missing", bearOwner, "no ConstraintTemplate for kind MustBear"},
@@ -265,21 +283,31 @@ func TestWhatNeedsWork(t *testing.T) {
 			"rename it"},
 		"Rego that doesn't compile": {"with the compiler's line", template("count(missing) > 0", "cnt(missing) > 0"),
 			"undefined function cnt"},
+		"a built-in function that is refused": {"nothing stops it at the time limit",
+			template("given :=", `glob.match("a*", [], input.parameters.word)`+"\n        given :="), "glob.match"},
 		"CEL": {
 			"it is another language", strings.Replace(noNodePort, "engine: Rego", "engine: K8sNativeValidation", 1),
 			"only K8sNativeValidation"},
-		"scope": {"kinds say it", constraint("    kinds:", "    scope: Namespaced\n    kinds:"),
-			"match.scope Namespaced"},
+		"a scope that there isn't": {
+			"Gatekeeper takes it for any", constraint("    kinds:", "    scope: cluster\n    kinds:"),
+			`match.scope "cluster": give Cluster, Namespaced or *`},
+		"a scope of another kind": {"it judges nothing", constraint("    kinds:", "    scope: Cluster\n    kinds:"),
+			"none of the kinds in match.kinds is of that scope"},
+		"a scope that isn't known": {"a policy can't leave out what is in namespaces",
+			constraint(`[""], kinds: [Service, ConfigMap]`, `[example.com], kinds: [Widget]`,
+				"    excluded", "    scope: Cluster\n    excluded"),
+			"whether Widget.example.com lives in namespaces isn't known"},
 		"source": {
-			"generated objects are judged by nobody", constraint("    kinds:", "    source: Original\n    kinds:"),
-			"match.source Original"},
+			"generated objects are judged by nobody", constraint("    kinds:", "    source: Generated\n    kinds:"),
+			"match.source Generated"},
 		"a name": {"labels choose", constraint("    kinds:", "    name: web-*\n    kinds:"),
 			"match.name"},
-		"every kind": {"the webhook must know its kinds", constraint(`[""]`, `["*"]`),
-			"name the groups and kinds"},
-		"no kinds": {
-			"that means every kind too",
-			constraint(`    kinds: [{apiGroups: [""], kinds: [Service, ConfigMap]}]`+"\n", ""), "match.kinds is empty"},
+		"kinds of a group that isn't known": {"there is nothing to name",
+			constraint(`[""], kinds: [Service, ConfigMap]`, `[example.com], kinds: ["*"]`),
+			`no kind is known of groups ["example.com"] and kinds ["*"]`},
+		"a kind of whatever group that isn't known": {"likewise",
+			constraint(`[""], kinds: [Service, ConfigMap]`, `["*"], kinds: [Widget]`),
+			`no kind is known of groups ["*"]`},
 		"an unknown field": {"it may narrow the match", constraint("    kinds:", "    teams: [a]\n    kinds:"),
 			`unknown field "teams"`},
 		"enforcement at no point": {
@@ -291,8 +319,8 @@ func TestWhatNeedsWork(t *testing.T) {
 		"an unknown action at a point": {"there is none like it",
 			constraint("enforcementAction: warn", "enforcementAction: scoped\n  scopedEnforcementActions: "+
 				"[{action: log, enforcementPoints: [{name: \"*\"}]}]"), `enforcementAction "log"`},
-		"a name that is too long": {"policies have a bound", constraint("bear-owner", strings.Repeat("a", 53)),
-			"rename the constraint"},
+		"a name that no object can have": {
+			"Gatekeeper's cluster refuses it too", constraint("bear-owner", "Bear_Owner"), "rename the constraint"},
 		"a mutation": {
 			"requests aren't changed", "apiVersion: mutations.gatekeeper.sh/v1\nkind: Assign\nmetadata: {name: a}\n",
 			"remediation"},
@@ -322,7 +350,7 @@ func TestOneThatNeedsWorkDoesNotHoldUpTheOthers(t *testing.T) {
 	config := "apiVersion: config.gatekeeper.sh/v1alpha1\nkind: Config\nmetadata: {name: config}\n---\n"
 	other := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\n---\n"
 	bad := strings.Replace(strings.Replace(bearOwner, "bear-owner", "bad", 1), "kinds: [{",
-		"scope: Cluster\n    kinds: [{", 1)
+		"name: bad\n    kinds: [{", 1)
 	got := map[string]string{}
 	for _, item := range migrated(t, bad+mustBear+bearOwner+config+other+twin) {
 		got[item.Object] = string(item.State)

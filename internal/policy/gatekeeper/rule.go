@@ -11,6 +11,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -26,20 +27,28 @@ type rule struct {
 	notes    []string
 	made     *v1alpha1.RegoTemplate
 	compiled *template.Template
+	// references are the kinds that it looks up.
+	references []v1alpha1.ReferencedKind
 	// schema is that of the constraints' parameters, by which the API server prunes them and
 	// fills in defaults; nil where it does neither.
 	schema *parameterSchema
 }
 
-// newRule makes the RegoTemplate of a ConstraintTemplate.
-func newRule(t *constraintTemplate) *rule {
+// newRule makes the RegoTemplate of a ConstraintTemplate; known are the kinds that Gatekeeper replicates.
+func newRule(t *constraintTemplate, known []syncedKind) *rule {
 	r := &rule{of: t}
+	if len(validation.IsDNS1123Subdomain(t.Metadata.Name)) > 0 {
+		r.refuse(fmt.Sprintf("the name %q can't be a template's, nor a ConstraintTemplate's in a cluster: it must be "+
+			"a lower-case DNS subdomain; rename the template", t.Metadata.Name))
+		return r
+	}
 	source, err := t.rego()
 	if err != nil {
 		r.refused = []string{err.Error()}
 		return r
 	}
-	modules, refused := t.modules(source)
+	modules, looks, refused := t.modules(source, known)
+	r.references, r.notes = looks.kinds, looks.notes
 	if !slices.Contains([]string{string(v1alpha1.RegoV0), string(v1alpha1.RegoV1)}, source.Version) {
 		refused = append(refused, fmt.Sprintf("its version %q isn't known: give v0 or v1", source.Version))
 	}
@@ -51,7 +60,7 @@ func newRule(t *constraintTemplate) *rule {
 		ObjectMeta: metav1.ObjectMeta{Name: t.Metadata.Name},
 		Spec: v1alpha1.RegoTemplateSpec{Rego: v1alpha1.RegoSource{
 			Version: v1alpha1.RegoVersion(source.Version), File: modules[0].Name, Main: modules[0].Source,
-			Libraries: modules[1:]}},
+			Libraries: modules[1:], StrictBuiltinErrors: ptr.To(false)}},
 	}
 	r.schema = newParameterSchema(t.Spec.CRD.Spec.Validation.Schema)
 	if err := r.compile(t.Spec.CRD.Spec.Validation.Schema); err != nil {
@@ -59,6 +68,9 @@ func newRule(t *constraintTemplate) *rule {
 	}
 	return r
 }
+
+// refuse has there be no RegoTemplate.
+func (r *rule) refuse(why string) { r.refused, r.made = append(r.refused, why), nil }
 
 // compile compiles the rule, with the schema as it stands if a RegoTemplate can have it, as
 // Gatekeeper opens it where it says no types (legacySchema) if it can have that, and else with

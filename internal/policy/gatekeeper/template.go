@@ -90,8 +90,6 @@ func foreign(used facts.Mentions) []string {
 		found bool
 		why   string
 	}{
-		{used.Refers("data", "inventory"),
-			"its Rego reads data.inventory: Evenkeel's rules see no other objects; leave this one with Gatekeeper"},
 		{used.Refers("external_data"), "its Rego calls external_data: Evenkeel's rules reach no network; put what it " +
 			"asks for into parameters, or leave this one with Gatekeeper"},
 		{used.Key("_unstable"), "its Rego reads input.review._unstable: use input.review.namespaceObject"},
@@ -105,16 +103,23 @@ func foreign(used facts.Mentions) []string {
 	return refused
 }
 
-// modules are the rule's, the template's own first, with what stands in their way.
-func (t *constraintTemplate) modules(s source) ([]v1alpha1.RegoLibrary, []string) {
+// modules are the rule's, the template's own first, with what they look up and what stands in their way.
+func (t *constraintTemplate) modules(s source, known []syncedKind) (modules []v1alpha1.RegoLibrary, looks lookups,
+	refused []string) {
 	name := strings.ToLower(t.Metadata.Name)
-	modules := []v1alpha1.RegoLibrary{{Name: name + ".rego", Source: s.Rego}}
+	modules = []v1alpha1.RegoLibrary{{Name: name + ".rego", Source: s.Rego}}
 	for i, lib := range s.Libs {
 		modules = append(modules, v1alpha1.RegoLibrary{Name: fmt.Sprintf("%s-lib-%d.rego", name, i+1), Source: lib})
 	}
 	used, err := facts.MentionsOf(modules, v1alpha1.RegoVersion(s.Version))
 	if err != nil {
-		return modules, nil // newRule says why it doesn't compile
+		return modules, lookups{}, nil // newRule says why it doesn't compile
 	}
-	return modules, foreign(used)
+	refused = foreign(used)
+	if used.Refers("data", "inventory") {
+		if looks = t.references(used, known); looks.why != "" {
+			refused = append(refused, looks.why)
+		}
+	}
+	return modules, looks, refused
 }

@@ -129,7 +129,7 @@ func TestRunRefuses(t *testing.T) {
 		"no path":           {"the working directory may hold anything", configFor("{}"), "no spec.path"},
 		"a path to nothing": {"the path is named", configFor("{path: nowhere}"), "nowhere"},
 		"a policy that is wrong": {"with its file and line", configFor("{path: " + broken + "}"),
-			`"low" isn't known`},
+			`"low" isn't supported`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -105,6 +105,20 @@ func globs(field string, patterns []string) ([]*regexp.Regexp, error) {
 	return prepared, nil
 }
 
+// Namespace says whether namespaces of that name are among those that a policy's match names. The error is that it
+// names some that can't be.
+func Namespace(m *v1alpha1.Match, namespace string) (bool, error) {
+	named, err := globs("spec.match.namespaces", m.Namespaces)
+	if err != nil {
+		return false, err
+	}
+	excluded, err := globs("spec.match.excludedNamespaces", m.ExcludedNamespaces)
+	if err != nil {
+		return false, err
+	}
+	return (len(named) == 0 || anyMatches(named, namespace)) && !anyMatches(excluded, namespace), nil
+}
+
 // selects says that a selector is written and leaves something out. An empty one
 // selects everything, as in Kubernetes.
 func selects(written *metav1.LabelSelector) bool {

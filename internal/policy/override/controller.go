@@ -46,12 +46,22 @@ type recorder interface {
 
 // Controller writes the status of each PolicyOverride, and announces its begin and its end.
 // It decides nothing by it: an override ends by itself.
-type Controller struct {
-	Client   client.Client
-	Catalog  Catalog
+type Controller struct{ o Options }
+
+// Options are what the status of overrides needs.
+type Options struct {
+	// Client reads overrides and their policies, and writes the status.
+	Client client.Client
+	// Catalog says which overrides verdicts go by.
+	Catalog Catalog
+	// Recorder takes the events of a begin and an end.
 	Recorder recorder
-	Clock    clock.PassiveClock
+	// Clock is the time.
+	Clock clock.PassiveClock
 }
+
+// NewController makes the controller of overrides' status.
+func NewController(o Options) *Controller { return &Controller{o} }
 
 // Register joins the manager. A policy that comes or goes concerns the override of its name.
 func (c *Controller) Register(mgr ctrl.Manager) error {
@@ -70,17 +80,17 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 // Reconcile brings one override's status up to date, and comes again when it ends.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	o, p := &v1alpha1.PolicyOverride{}, &v1alpha1.ClusterRegoPolicy{}
-	if err := c.Client.Get(ctx, request.NamespacedName, o); err != nil {
+	if err := c.o.Client.Get(ctx, request.NamespacedName, o); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if err := c.Client.Get(ctx, request.NamespacedName, p); client.IgnoreNotFound(err) != nil {
+	if err := c.o.Client.Get(ctx, request.NamespacedName, p); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("read policy %s: %w", request.Name, err)
 	}
-	if !c.Catalog.KnowsOverride(o) {
+	if !c.o.Catalog.KnowsOverride(o) {
 		return ctrl.Result{RequeueAfter: catalogLag}, nil
 	}
 	p.SetDefaults()
-	now := c.Clock.Now()
+	now := c.o.Clock.Now()
 	in := InForce(o, Policy{UID: p.UID, Declared: p.Spec.Admission.Action}, now)
 	if err := c.write(ctx, o, p, in, now); err != nil {
 		if apierrors.IsConflict(err) {
@@ -107,11 +117,11 @@ func (c *Controller) write(ctx context.Context, o *v1alpha1.PolicyOverride, p *v
 		return nil
 	}
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
-	if err := c.Client.Status().Patch(ctx, o, patch, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
+	if err := c.o.Client.Status().Patch(ctx, o, patch, client.FieldOwner(v1alpha1.FieldManager)); err != nil {
 		return fmt.Errorf("write the status of PolicyOverride %s: %w", o.Name, err)
 	}
 	if note := announcement(base, o, in); note.reason != "" && p.UID != "" {
-		c.Recorder.Eventf(policyReference(p), nil, note.eventType, note.reason, action, "%s", note.text)
+		c.o.Recorder.Eventf(policyReference(p), nil, note.eventType, note.reason, action, "%s", note.text)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func TestConditionsOfOverrides(t *testing.T) {
 		state("the policy is overridden", "1", time.Hour),
 		state("it has ended by itself", "1", 2*time.Hour),
 		state("a person has ended it", "1", time.Hour, func(o *v1alpha1.PolicyOverride) { o.Spec.Cleared = true }),
-		state("its policy is gone, or was made anew", "2", time.Hour),
+		state("its policy is gone, or was recreated", "2", time.Hour),
 		state("admission hasn't seen who asks", "1", time.Hour, requests()),
 		state("it can't be read", "1", time.Hour, func(o *v1alpha1.PolicyOverride) {
 			o.Annotations = map[string]string{v1alpha1.AnnotationMalformed: "spec"}

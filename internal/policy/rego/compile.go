@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
 	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
@@ -45,8 +46,14 @@ type Compiled struct {
 	most int64
 	// weighs says that rules call what weighs.
 	weighs bool
-	// reads is what of the input the rules may read.
-	reads facts.Reads
+	// reads is what of the input the rules may read, and lookups what of other objects.
+	reads   facts.Reads
+	reading reading
+	lookups facts.Lookups
+	// lookedUp is where the modules name data.inventory first; nil where they don't.
+	lookedUp *compile.Problem
+	// references are the other objects that the rules see.
+	references []inventory.Reference
 	// entry is the package of the rules, engine what evaluates them, and shared what the
 	// compiled engine has of them.
 	entry  ast.Ref
@@ -73,7 +80,7 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	entryFile := sources[0].Name
 	names, problems := entryRules(modules, entry, entryFile)
 	if len(problems) > 0 {
-		return nil, &compile.Error{Problems: problems}
+		return nil, compile.ErrorOf(problems)
 	}
 	built, err := compile.Modules(p.Spec.Rego.Version, sources, modules)
 	if err != nil {
@@ -88,23 +95,21 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 		entry:    entry,
 		engine:   Topdown,
 		shared:   &shared{},
+		lookedUp: built.Lookup,
 	}
 	for _, name := range names {
 		if compiled.rules[name], err = prepare(built.Compiler, entry, name); err != nil {
 			return nil, &compile.Error{Problems: compile.ProblemsOf(err, entryFile)}
 		}
 	}
-	compiled.reads = readsOf(built.Compiler, entry, names)
-	return compiled.define(p)
-}
-
-// readsOf is what the rules of the engine may read.
-func readsOf(compiler *ast.Compiler, entry ast.Ref, names []string) facts.Reads {
 	rules := make([]ast.Ref, 0, len(names))
 	for _, name := range names {
 		rules = append(rules, entry.Append(ast.StringTerm(name)))
 	}
-	return facts.ReadsOf(compiler, rules...)
+	compiled.reads = facts.ReadsOf(built.Compiler, rules...)
+	compiled.reading = readingOf(compiled.reads)
+	compiled.lookups = facts.LookupsOf(built.Compiler, inventory.Root, rules...)
+	return compiled.define(p)
 }
 
 // Reads is what of the input the policy's rules may read.
@@ -144,6 +149,12 @@ func (c *Compiled) define(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	}
 	c.definition, c.revision, c.parameters = p.DeepCopy(), Revision(p), parameters
 	c.named, c.templates = namedKinds(p), p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
+	if c.references, err = c.referencesOf(p); err != nil {
+		return nil, err
+	}
+	if err := c.uncovered(p.Spec.Match.References); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 

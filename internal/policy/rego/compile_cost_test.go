@@ -67,3 +67,52 @@ func TestNothingIsSoLongThatCompilingNeverEnds(t *testing.T) {
 		})
 	}
 }
+
+// TestNamesThatArentThereAreAskedAfterInTime compiles names that nothing defines beside as many, and as long, as there
+// may be: what was meant is a guess, which mustn't keep the compiler.
+func TestNamesThatArentThereAreAskedAfterInTime(t *testing.T) {
+	there := func(length int) string { return strings.Repeat("ab", length/2) }
+	missing := func(length int) string { return strings.Repeat("ba", length/2) } // which shares no end with it
+	lists := func(bytes, length int) string {
+		line := "xI := [1"
+		for i := range 8 {
+			line += fmt.Sprintf(", data.test.%cI%s", 'p'+i, missing(length))
+		}
+		return repeated(bytes, line+"]\n")
+	}
+	for name, text := range map[string]string{
+		"one long name beside long names": "x := data.test." + missing(250_000) + "\n" +
+			repeated(240_000, "rI"+there(2000)+" := I\n"),
+		"many long names beside long names": repeated(240_000, "rI"+there(2000)+" := I\n") +
+			repeated(240_000, "xI := data.test.qI"+missing(2000)+"\n"),
+		"many names beside many": repeated(200_000, "rI"+there(200)+" := I\n") +
+			lists(250_000, 200),
+		"many short names beside many": repeated(30_000, "rI"+there(10)+" := I\n") +
+			lists(100_000, 10),
+		"a long function": "x := " + missing(500_000) + "(1)\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := make(chan error, 1)
+			begin := time.Now()
+			go func() {
+				_, err := rego.Compile(podPolicy(header + "deny contains \"no\" if false\n\n" + text))
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				t.Logf("%s: %.300v", time.Since(begin).Round(time.Millisecond), err)
+				var problem *rego.CompileError
+				if !errors.As(err, &problem) {
+					t.Fatalf("it is compiled: %v", err)
+				}
+				for _, p := range problem.Problems {
+					if len(p.Message) > 8<<10 {
+						t.Errorf("a message of %d bytes: %.100s", len(p.Message), p.Message)
+					}
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("it isn't compiled after 20 s")
+			}
+		})
+	}
+}

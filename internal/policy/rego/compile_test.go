@@ -6,12 +6,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/utils/ptr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
@@ -27,6 +29,44 @@ func problems(tb testing.TB, p *v1alpha1.ClusterRegoPolicy) []rego.Problem {
 		tb.Fatal("a CompileError without problems")
 	}
 	return refused.Problems
+}
+
+// Gatekeeper's templates are v0, and have been compiled without OPA's strict mode for years.
+func TestV0IsTakenAsGatekeeperTakesIt(t *testing.T) {
+	p := &v1alpha1.ClusterRegoPolicy{}
+	p.Name = "estate"
+	p.Spec.Rego.Version = v1alpha1.RegoV0
+	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	p.Spec.Rego.Main = `package estate
+
+import data.lib.unused
+
+violation[{"msg": msg}] {
+	unused := 1
+	address := input.review.object.data.address
+	any([re_match("^10[.]", address), false])
+	net.cidr_contains("10.0.0.0/8", address)
+	msg := sprintf("%v is inside", [address])
+}
+`
+	compiled, err := rego.Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
+		for address, want := range map[string]int{"10.1.2.3": 1, "192.168.0.1": 0} {
+			input, err := rego.NewInput(policy.NewAudit(map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+				"metadata": map[string]any{"name": "a", "namespace": "b"},
+				"data":     map[string]any{"address": address}}, nil, time.Now()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := compiled.On(engine).Evaluate(t.Context(), input, time.Minute)
+			if d.Err != nil || len(d.Violations) != want {
+				t.Errorf("%s by %s: %v, %v", address, engine, d.Violations, d.Err)
+			}
+		}
+	}
 }
 
 func TestCompileRefuses(t *testing.T) {
@@ -69,7 +109,8 @@ func TestCompileRefuses(t *testing.T) {
 			"it leaves the process", header + "deny contains x if some x in net.lookup_ip_addr(\"x\")",
 			[]string{"net.lookup_ip_addr is forbidden"}},
 		"an address range": {
-			"net as a whole", header + "deny contains x if some x in net.cidr_expand(\"10.0.0.0/8\")",
+			"a block has more addresses than there is memory",
+			header + "deny contains x if some x in net.cidr_expand(\"10.0.0.0/8\")",
 			[]string{"net.cidr_expand is forbidden"}},
 		"the environment": {
 			"it leaves the process", header + "deny contains opa.runtime().env.HOME if true",
@@ -108,8 +149,8 @@ func TestCompileRefuses(t *testing.T) {
 			"package test\n\nimport rego.v1\nimport data.lib.names\n\ndeny contains \"x\" if names.bad == " +
 				"input.object.kind", []string{"test.rego:6:", "nothing defines data.lib"}},
 		"data that isn't there": {
-			"rules see no other data", header + "deny contains \"x\" if data.inventory.cluster[input.object.kind]",
-			[]string{"test.rego:5:", "nothing defines data.inventory"}},
+			"rules see no other data", header + "deny contains \"x\" if data.inventories.cluster[input.object.kind]",
+			[]string{"test.rego:5:", "nothing defines data.inventories"}},
 		"a misspelt rule": {
 			"it would never deny", header + "deny contains \"x\" if data.test.hlper == 1\n\nhelper := 1",
 			[]string{"test.rego:5:", "nothing defines data.test.hlper", "did you mean helper?"}},

@@ -3,6 +3,7 @@
 package rego
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/plan"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 	"evenkeel.dev/evenkeel/internal/prose"
@@ -101,7 +102,7 @@ func (s *shared) prepare(c *Compiled) {
 }
 
 func (s *shared) compile(c *Compiled) error {
-	if why := plan.NeedsTopdown(c.compiler); why != "" {
+	if why := planner.NeedsTopdown(c.compiler); why != "" {
 		return errors.New(why)
 	}
 	s.weighs = limit.BriefFunctions()
@@ -113,7 +114,7 @@ func (s *shared) compile(c *Compiled) error {
 	for name := range c.rules {
 		query.Append(ast.Equality.Expr(ast.VarTerm(name), ast.NewTerm(c.entry.Append(ast.StringTerm(name)))))
 	}
-	planned, err := plan.Of(context.Background(), c.compiler, query, decls)
+	planned, err := planner.Plan(context.Background(), c.compiler, query, decls)
 	if err != nil {
 		return err
 	}
@@ -156,17 +157,20 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	watch := limit.NewBrief(allowed, weights)
 	defer watch.Stop()
 	options := &compiled.Options{
-		Input: in.document(c.parameters), Data: ast.InternedEmptyObject, Strict: true,
+		Fields: in.fields(c.parameters), Data: in.data(), Strict: c.definition.Spec.Rego.Strict(),
 		Budget:   compiled.Budget{Steps: briefSteps, Values: briefValues},
 		Cancel:   watch,
 		Heavy:    watch.Heavy,
 		Builtins: c.shared.weighs,
 		Context:  topdown.BuiltinContext{Time: in.nanoseconds, Capabilities: c.compiler.Capabilities()},
 	}
+	if !c.shared.program.ReadsFieldsOnly() {
+		options.Input = ast.ObjectTerm(options.Fields...)
+	}
 	e := c.shared.program.Begin(ctx, options)
 	b := &briefly{policy: c, evaluation: e, decoder: result.Decoder{Paths: c.pathBaseFor(in.kind)}}
 	decision = policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: CompiledEngine}
-	err = b.decide(&decision)
+	err = cmp.Or(b.decide(&decision), watch.Refused())
 	e.End()
 	if err != nil {
 		return policy.Decision{}, whyLeft(err)

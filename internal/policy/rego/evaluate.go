@@ -7,13 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
@@ -53,7 +53,13 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 			return decision
 		}
 	}
-	decision, _ := c.evaluate(ctx, in, limits{time: limit, spent: spent, lane: lane})
+	// What is known to be read says nothing of topdown, which is what the compiled engine is compared with.
+	whole, err := in.Whole()
+	if err != nil {
+		return policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: Topdown, WhyTopdown: why,
+			Err: c.wrap(err)}
+	}
+	decision, _ := c.evaluate(ctx, whole, limits{time: limit, spent: spent, lane: lane})
 	decision.WhyTopdown = why
 	return decision
 }
@@ -106,10 +112,8 @@ func (c *Compiled) wrap(err error) error {
 	if text := err.Error(); len(text) > result.MaxMessage {
 		err = errors.New(prose.Shorten(text, result.MaxMessage)) // it may quote the object
 	}
-	if strings.Contains(err.Error(), topdown.ConflictErr) {
-		err = fmt.Errorf(
-			"%w; two bodies of one rule gave different values: join them by else, or gather them by contains",
-			err)
+	if help := compile.EvaluationHelp(err.Error()); help != "" {
+		err = fmt.Errorf("%w; %s", err, help)
 	}
 	return fmt.Errorf("policy %s: %w", c.Name(), err)
 }
@@ -120,7 +124,7 @@ type evaluation struct {
 	input  *ast.Term
 	now    time.Time
 	cache  topdown.VirtualCache
-	store  *noData
+	store  *store
 	// weights tells what values weigh that the rules make.
 	weights *size.Scale
 	// watch is that of the rules that are being asked; expressions are those of the
@@ -150,7 +154,7 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 		now:     in.now,
 		decoder: result.Decoder{Paths: c.pathBaseFor(in.kind)},
 		cache:   topdown.NewVirtualCache(),
-		store:   &noData{},
+		store:   &store{data: in.data().Value},
 	}, nil
 }
 

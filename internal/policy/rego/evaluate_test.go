@@ -165,6 +165,8 @@ remediation contains %s if true`
 		"an unknown verb": {"perhaps another tool's", fix(`{"action": "destroy"}`),
 			[]string{"rule remediation", `unknown action "destroy"`}},
 		"an action without verb": {"nothing to do", fix(`{"ops": []}`), []string{"action must be a string"}},
+		"an action that is nearly one": {"perhaps misspelt", fix(`{"action": "patsh"}`),
+			[]string{`unknown action "patsh"`, "; did you mean patch?"}},
 		"an unknown action key": {"perhaps misspelt", fix(`{"action": "patch", "ops": [], "force": true}`),
 			[]string{`unknown key "force"`}},
 		"an action that is a text": {"not an object", fix(`"patch"`), []string{"it is a string"}},
@@ -215,6 +217,16 @@ func TestEvaluateReportsRuntimeErrors(t *testing.T) {
 			reason: "two values for one rule",
 			rego:   "value := 1 if input.object\nvalue := 2 if input.object.kind\ndeny contains \"x\" if value == 1",
 			want:   []string{"rule deny", "eval_conflict_error", "test.rego:", "join them by else"},
+		},
+		"a conflict of functions": {
+			reason: "two values for the same arguments",
+			rego:   "f(x) := 1 if x.kind\nf(x) := 2 if x.metadata\ndeny contains \"x\" if f(input.object) == 1",
+			want:   []string{"eval_conflict_error", "test.rego:", "let them exclude one another"},
+		},
+		"a key with two values": {
+			reason: "a comprehension can't choose",
+			rego:   "m := {k: v | some v in [1, 2]; k := input.object.kind}\ndeny contains \"x\" if m.Pod == 1",
+			want:   []string{"eval_conflict_error", "test.rego:", "make the key unique"},
 		},
 		"a built-in that fails": {
 			reason: "strict: without it, the rule would pass silently",

@@ -12,6 +12,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
@@ -32,11 +34,34 @@ type Input struct {
 	shared [][2]*ast.Term
 	// sizes are those of the parts of shared, and of all of it, in units.
 	sizes func() (map[ast.Value]int64, int64)
+	// inventory is what rules may look up besides; nil for nothing.
+	inventory *inventory.View
+	// whole makes the same input with all of the request's objects; nil where it has all of them.
+	whole func() (*Input, error)
+}
+
+// Over is the same request with what rules may look up besides.
+func (in *Input) Over(view *inventory.View) *Input {
+	own := *in
+	own.inventory = view
+	return &own
+}
+
+// data is the document of that name.
+func (in *Input) data() *ast.Term {
+	if in.inventory == nil {
+		return ast.InternedEmptyObject
+	}
+	return in.inventory.Data
 }
 
 // NewInput converts a request. It errors when the request holds no object, has no
 // time, or holds a value that isn't JSON.
-func NewInput(r *policy.Request) (*Input, error) {
+func NewInput(r *policy.Request) (*Input, error) { return NewInputOf(r, ReadAll()) }
+
+// NewInputOf converts a request for policies that read no more than this of it: ReadBy. Topdown is given all, also
+// where the compiled engine leaves a policy to it.
+func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	judged := r.Judged()
 	if judged == nil {
 		return nil, fmt.Errorf("the %s request for %s %s holds no object to judge", r.Operation, r.Kind.GroupKind(),
@@ -45,7 +70,7 @@ func NewInput(r *policy.Request) (*Input, error) {
 	if r.Now.IsZero() {
 		return nil, errors.New("the request has no time: set Request.Now")
 	}
-	object, oldObject, err := objectTerms(r)
+	object, oldObject, err := objectTerms(r, read.Object)
 	if err != nil {
 		return nil, err
 	}
@@ -53,25 +78,44 @@ func NewInput(r *policy.Request) (*Input, error) {
 	if r.Operation == policy.Delete || r.Object == nil {
 		judgedTerm = oldObject
 	}
-	namespaceObject, err := namespaceTerm(r)
+	in := &Input{now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
+		kind: r.Kind.GroupKind(), audit: r.Audit,
+		client: r.UserInfo.Username + "\x00" + r.Namespace, shared: [][2]*ast.Term{pair("object", judgedTerm)}}
+	documents, err := requestDocuments(r, read, object, oldObject)
 	if err != nil {
 		return nil, err
 	}
-	request := requestPairs(r, object, oldObject)
-	review := append(append(make([][2]*ast.Term, 0, len(request)+1), request...),
-		pair("namespaceObject", namespaceObject))
-	in := &Input{now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
-		kind: r.Kind.GroupKind(), audit: r.Audit,
-		client: r.UserInfo.Username + "\x00" + r.Namespace, shared: [][2]*ast.Term{
-			pair("request", ast.ObjectTerm(request...)),
-			pair("review", ast.ObjectTerm(review...)),
-			pair("object", judgedTerm),
-		}}
-	if pod := podTerm(r, judgedTerm); pod != nil {
-		in.shared = append(in.shared, pair("pod", pod))
+	in.shared = append(in.shared, documents...)
+	if read.Pod {
+		if pod := podTerm(r, judgedTerm); pod != nil {
+			in.shared = append(in.shared, pair("pod", pod))
+		}
 	}
 	in.sizes = sync.OnceValues(in.weighed)
+	if !read.Whole() {
+		in.whole = sync.OnceValues(func() (*Input, error) { return NewInput(r) })
+	}
 	return in, nil
+}
+
+// requestDocuments are the request as admission has it and as Gatekeeper has it, as far as they are read.
+func requestDocuments(r *policy.Request, read Read, object, oldObject *ast.Term) ([][2]*ast.Term, error) {
+	var out [][2]*ast.Term
+	if read.Request != nil {
+		out = append(out, pair("request", ast.ObjectTerm(requestPairs(r, read.Request, object, oldObject)...)))
+	}
+	if read.Review != nil {
+		review := requestPairs(r, read.Review, object, oldObject)
+		if read.Review.Of("namespaceObject") != nil {
+			namespaceObject, err := namespaceTerm(r)
+			if err != nil {
+				return nil, err
+			}
+			review = append(review, pair("namespaceObject", namespaceObject))
+		}
+		out = append(out, pair("review", ast.ObjectTerm(review...)))
+	}
+	return out, nil
 }
 
 // weighed weighs what all policies share.
@@ -83,7 +127,8 @@ func (in *Input) weighed() (map[ast.Value]int64, int64) {
 	return s.Sizes(), total
 }
 
-// Units is how large all that policies share of it is, in units of package size.
+// Units is how large all that policies share of it is, in units of package size; what rules may
+// look up is kept elsewhere.
 func (in *Input) Units() int64 {
 	_, total := in.sizes()
 	return total
@@ -91,15 +136,32 @@ func (in *Input) Units() int64 {
 
 // document is the whole input document for a policy with these parameters.
 func (in *Input) document(parameters *ast.Term) *ast.Term {
-	pairs := append(make([][2]*ast.Term, 0, len(in.shared)+1), in.shared...)
-	return ast.ObjectTerm(append(pairs, pair("parameters", parameters))...)
+	return ast.ObjectTerm(in.fields(parameters)...)
 }
 
-func objectTerms(r *policy.Request) (object, oldObject *ast.Term, err error) {
-	if object, err = treeTerm(r.Object); err != nil {
+// fields are those of the input document.
+func (in *Input) fields(parameters *ast.Term) [][2]*ast.Term {
+	fields := append(make([][2]*ast.Term, 0, len(in.shared)+1), in.shared...)
+	return append(fields, pair("parameters", parameters))
+}
+
+// Whole is the same input with all of the request's objects. Until then the request must stay as it is.
+func (in *Input) Whole() (*Input, error) {
+	if in == nil || in.whole == nil {
+		return in, nil
+	}
+	whole, err := in.whole()
+	if err != nil || in.inventory == nil {
+		return whole, err
+	}
+	return whole.Over(in.inventory), nil
+}
+
+func objectTerms(r *policy.Request, read *facts.Fields) (object, oldObject *ast.Term, err error) {
+	if object, err = treeTerm(r.Object, read); err != nil {
 		return nil, nil, fmt.Errorf("the object can't be read: %w", err)
 	}
-	if oldObject, err = treeTerm(r.OldObject); err != nil {
+	if oldObject, err = treeTerm(r.OldObject, read); err != nil {
 		return nil, nil, fmt.Errorf("the old object can't be read: %w", err)
 	}
 	return object, oldObject, nil
@@ -111,53 +173,63 @@ func namespaceTerm(r *policy.Request) (*ast.Term, error) {
 	if r.NamespaceObject == nil {
 		return ast.ObjectTerm(), nil
 	}
-	term, err := treeTerm(r.NamespaceObject)
+	term, err := treeTerm(r.NamespaceObject, facts.All())
 	if err != nil {
 		return nil, fmt.Errorf("the namespace object can't be read: %w", err)
 	}
 	return term, nil
 }
 
-func treeTerm(tree map[string]any) (*ast.Term, error) {
+func treeTerm(tree map[string]any, read *facts.Fields) (*ast.Term, error) {
 	if tree == nil {
 		return ast.NullTerm(), nil
 	}
-	value, err := ast.InterfaceToValue(tree)
+	value, err := read.Value(tree)
 	if err != nil {
-		return nil, fmt.Errorf("it isn't a JSON value: %w", err)
+		return nil, err
 	}
 	return ast.NewTerm(value), nil
 }
 
 // requestPairs is the AdmissionRequest of admission.k8s.io/v1, with the same
-// spelling and the same absent keys.
-func requestPairs(r *policy.Request, object, oldObject *ast.Term) [][2]*ast.Term {
+// spelling and the same absent keys, as far as it is read.
+func requestPairs(r *policy.Request, read *facts.Fields, object, oldObject *ast.Term) (pairs [][2]*ast.Term) {
+	add := func(key string, value func() *ast.Term) {
+		if read.Of(key) != nil {
+			pairs = append(pairs, pair(key, value()))
+		}
+	}
+	text := func(value string) func() *ast.Term { return func() *ast.Term { return ast.StringTerm(value) } }
+	add("uid", text(r.UID))
+	add("operation", text(string(r.Operation)))
+	add("kind", func() *ast.Term {
+		return ast.ObjectTerm(
+			pair("group", ast.StringTerm(r.Kind.Group)),
+			pair("version", ast.StringTerm(r.Kind.Version)),
+			pair("kind", ast.StringTerm(r.Kind.Kind)))
+	})
+	add("resource", func() *ast.Term { return resourceTerm(r) })
+	add("userInfo", func() *ast.Term { return userTerm(r.UserInfo) })
+	add("object", func() *ast.Term { return object })
+	add("oldObject", func() *ast.Term { return oldObject })
+	add("dryRun", func() *ast.Term { return ast.BooleanTerm(r.DryRun) })
+	for key, value := range map[string]string{"subResource": r.SubResource, "name": r.Name, "namespace": r.Namespace} {
+		if value != "" {
+			add(key, text(value))
+		}
+	}
+	return pairs
+}
+
+func resourceTerm(r *policy.Request) *ast.Term {
 	group, version := r.Kind.Group, r.Kind.Version
 	if s, ok := policy.SubresourceOf(r); ok {
 		group, version = s.Parent.Group, "v1"
 	}
-	pairs := [][2]*ast.Term{
-		pair("uid", ast.StringTerm(r.UID)),
-		pair("operation", ast.StringTerm(string(r.Operation))),
-		pair("kind", ast.ObjectTerm(
-			pair("group", ast.StringTerm(r.Kind.Group)),
-			pair("version", ast.StringTerm(r.Kind.Version)),
-			pair("kind", ast.StringTerm(r.Kind.Kind)))),
-		pair("resource", ast.ObjectTerm(
-			pair("group", ast.StringTerm(group)),
-			pair("version", ast.StringTerm(version)),
-			pair("resource", ast.StringTerm(r.Resource)))),
-		pair("userInfo", userTerm(r.UserInfo)),
-		pair("object", object),
-		pair("oldObject", oldObject),
-		pair("dryRun", ast.BooleanTerm(r.DryRun)),
-	}
-	for key, value := range map[string]string{"subResource": r.SubResource, "name": r.Name, "namespace": r.Namespace} {
-		if value != "" {
-			pairs = append(pairs, pair(key, ast.StringTerm(value)))
-		}
-	}
-	return pairs
+	return ast.ObjectTerm(
+		pair("group", ast.StringTerm(group)),
+		pair("version", ast.StringTerm(version)),
+		pair("resource", ast.StringTerm(r.Resource)))
 }
 
 func userTerm(u policy.UserInfo) *ast.Term {

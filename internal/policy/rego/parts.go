@@ -3,6 +3,7 @@
 package rego
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,6 +84,7 @@ func (e *evaluation) elements(ctx context.Context, name string) ([]*ast.Term, er
 	for i := range e.policy.rules[name].parts {
 		e.watch.Begin()
 		elements, err := e.ask(ctx, &e.policy.rules[name].parts[i])
+		err = cmp.Or(err, e.watch.Refused())
 		found = append(found, elements...)
 		if err != nil {
 			problems = append(problems, e.explain(ctx, name, err))
@@ -115,7 +117,7 @@ func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err e
 		WithVirtualCache(&weighedRules{e.cache, e.watch}).
 		WithBuiltins(e.watch.Functions()).
 		WithMetrics(metrics.NoOp()).
-		WithStrictBuiltinErrors(true)
+		WithStrictBuiltinErrors(e.policy.definition.Spec.Rego.Strict())
 	if e.policy.compares {
 		query = query.WithQueryTracer(&limit.StackGuard{})
 	}
@@ -149,6 +151,9 @@ func (e *evaluation) explain(ctx context.Context, name string, err error) error 
 			name)
 	case errors.Is(err, limit.ErrHeavy):
 		return fmt.Errorf("%w in rule %s: %w", limit.ErrMemory, name, limit.ErrHeavy)
+	case e.watch.Deep():
+		e.cache = topdown.NewVirtualCache()
+		return fmt.Errorf("%w in rule %s: its rules ask for one another too deep", limit.ErrMemory, name)
 	case e.watch.Exhausted():
 		e.cache = topdown.NewVirtualCache() // it may hold what is too much
 		return fmt.Errorf("%w in rule %s: what it holds together grows too large", limit.ErrMemory, name)

@@ -33,6 +33,8 @@ func Revision(p *v1alpha1.ClusterRegoPolicy) string {
 		Parameters string
 		// A policy without conditions keeps the revision that it had before there were any.
 		MatchConditions []v1alpha1.MatchCondition `json:",omitempty"`
+		// Nor does one whose built-in functions are strict, as all were once.
+		LenientBuiltins bool `json:",omitempty"`
 	}{
 		Name:       defaulted.Name,
 		Version:    defaulted.Spec.Rego.Version,
@@ -43,6 +45,7 @@ func Revision(p *v1alpha1.ClusterRegoPolicy) string {
 		Parameters: canonicalParameters(defaulted),
 
 		MatchConditions: defaulted.Spec.Admission.MatchConditions,
+		LenientBuiltins: !defaulted.Spec.Rego.Strict(),
 	}
 	// Marshalling can't fail: strings, booleans and label selectors only.
 	text, _ := json.Marshal(content) //nolint:errchkjson // see above

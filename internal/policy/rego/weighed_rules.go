@@ -16,11 +16,15 @@ import (
 // be able to do with all copies that they may make of it.
 func (c *Compiled) scaleOf(in *Input) (*size.Scale, error) {
 	parts, units := in.sizes()
-	if units/4 > c.most {
-		return nil, fmt.Errorf("%w: the input is too large for rules that hold one part of it so many times",
-			limit.ErrMemory)
+	scale := []map[ast.Value]int64{parts}
+	if in.inventory != nil {
+		units, scale = size.Plus(units, in.inventory.Units), append(scale, in.inventory.Sizes)
 	}
-	return size.NewScale(max(c.most, units), parts), nil
+	if units/4 > c.most {
+		return nil, fmt.Errorf("%w: the input, with what match.references name, is too large for rules that hold one "+
+			"part of it so many times", limit.ErrMemory)
+	}
+	return size.NewScale(max(c.most, units), scale...), nil
 }
 
 // weighedRules are the values that rules gave: each passes here before it is used.

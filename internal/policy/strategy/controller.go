@@ -25,10 +25,18 @@ import (
 const conflictBackoff = 200 * time.Millisecond
 
 // Controller writes the status of each RemediationStrategy. It decides nothing by it.
-type Controller struct {
+type Controller struct{ o Options }
+
+// Options are what the status of strategies needs.
+type Options struct {
+	// Client reads strategies and the policies that refer to them, and writes the status.
 	Client client.Client
-	Clock  clock.PassiveClock
+	// Clock is the time.
+	Clock clock.PassiveClock
 }
+
+// NewController makes the controller of strategies' status.
+func NewController(o Options) *Controller { return &Controller{o} }
 
 // Register joins the manager. A policy that comes, goes or changes concerns the strategy
 // that it refers to, and the one that it has referred to before.
@@ -55,12 +63,12 @@ func namedBy(_ context.Context, obj client.Object) []ctrl.Request {
 
 // Reconcile brings one strategy's status up to date.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	s, err := Read(ctx, c.Client, request.Name)
+	s, err := Read(ctx, c.o.Client, request.Name)
 	if s == nil || err != nil {
 		return ctrl.Result{}, err
 	}
 	list := &v1alpha1.ClusterRegoPolicyList{}
-	if err := c.Client.List(ctx, list); err != nil {
+	if err := c.o.Client.List(ctx, list); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the policies that follow RemediationStrategy %s: %w", s.Name, err)
 	}
 	followers := 0
@@ -69,8 +77,8 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			followers++
 		}
 	}
-	status := kube.NewStatusWriter(c.Client, s)
-	setStatus(s, followers, c.Clock.Now())
+	status := kube.NewStatusWriter(c.o.Client, s)
+	setStatus(s, followers, c.o.Clock.Now())
 	err = status.Write(ctx, s, v1alpha1.FieldManager)
 	if kube.Classify(err) == kube.Conflict {
 		return ctrl.Result{RequeueAfter: conflictBackoff}, nil
@@ -84,7 +92,7 @@ func setStatus(s *v1alpha1.RemediationStrategy, followers int, now time.Time) {
 	if s.DeletionTimestamp != nil {
 		s.Status.InForce = nil
 		kube.SetConditions(s, now, kube.Underway(v1alpha1.ReasonDeleting,
-			"it is being deleted, so the policies that refer to it remediate nothing: make it anew once it is gone, "+
+			"it is being deleted, so the policies that refer to it remediate nothing: recreate it once it is gone, "+
 				"or name another")...)
 		return
 	}

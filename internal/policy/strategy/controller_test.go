@@ -57,7 +57,8 @@ func TestTheStatusCountsWhoFollows(t *testing.T) {
 	third.Spec.Remediation.Mode = v1alpha1.RemediationDisabled
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(careful(), following("careful"), other,
 		third).WithStatusSubresource(careful()).Build()
-	controller := &Controller{Client: c, Clock: clocktesting.NewFakePassiveClock(time.Unix(1_700_000_000, 0))}
+	controller := NewController(Options{Client: c,
+		Clock: clocktesting.NewFakePassiveClock(time.Unix(1_700_000_000, 0))})
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Name: "careful"}}
 	if _, err := controller.Reconcile(t.Context(), request); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ type Problem struct {
 	Reason string
 	// Message names the strategy, and says what to do.
 	Message string
+	// Why and Remedy are two parts of Message, for where it is too long: neither names the strategy.
+	Why, Remedy string
 }
 
 // Error is the message.
@@ -55,21 +57,26 @@ func Resolve(p *v1alpha1.ClusterRegoPolicy, named *v1alpha1.RemediationStrategy)
 // wrong says why nothing can be remediated by a strategy.
 func wrong(name string, named *v1alpha1.RemediationStrategy) *Problem {
 	if named != nil && named.Name == name && named.DeletionTimestamp != nil {
-		return &Problem{v1alpha1.ReasonStrategyNotFound, fmt.Sprintf(
-			"spec.remediation.strategyRef: RemediationStrategy %q is being deleted, so nothing is remediated: make it "+
-				"anew once it is gone, or name another", name)}
+		return newProblem(v1alpha1.ReasonStrategyNotFound,
+			fmt.Sprintf("RemediationStrategy %q is being deleted, so nothing is remediated", name),
+			"it is being deleted", "recreate it once it is gone, or name another")
 	}
 	if named == nil || named.Name != name {
-		return &Problem{v1alpha1.ReasonStrategyNotFound, fmt.Sprintf(
-			"spec.remediation.strategyRef: there is no RemediationStrategy %q, so nothing is remediated: create it, "+
-				"or name another", name)}
+		return newProblem(v1alpha1.ReasonStrategyNotFound,
+			fmt.Sprintf("there is no RemediationStrategy %q, so nothing is remediated", name),
+			"there is none of that name", "create it, or name another")
 	}
 	if why := Wrong(named); why != "" {
-		return &Problem{v1alpha1.ReasonStrategyInvalid, fmt.Sprintf(
-			"spec.remediation.strategyRef: RemediationStrategy %q can't be followed, so nothing is remediated: %s: "+
-				"correct it", name, why)}
+		return newProblem(v1alpha1.ReasonStrategyInvalid,
+			fmt.Sprintf("RemediationStrategy %q can't be followed, so nothing is remediated: %s", name, why),
+			"it can't be followed: "+why, "correct it")
 	}
 	return nil
+}
+
+func newProblem(reason, what, why, remedy string) *Problem {
+	return &Problem{Reason: reason, Message: "spec.remediation.strategyRef: " + what + ": " + remedy, Why: why,
+		Remedy: remedy}
 }
 
 // Wrong says why a strategy can't be followed, or "": it isn't of the form of its kind, or

@@ -3,14 +3,16 @@
 package suite
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
+	"strconv"
 
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
@@ -35,6 +37,8 @@ type Example struct {
 	// NamespaceObject is the Namespace that the object lives in. Default: one
 	// that has the object's namespace as its name and nothing else.
 	NamespaceObject map[string]any `json:"namespaceObject"`
+	// Inventory are the other objects that there are, as full manifests, for policies with match.references.
+	Inventory []map[string]any `json:"inventory"`
 	// UserInfo is who asks. Default: nobody.
 	UserInfo UserInfo `json:"userInfo"`
 	// Parameters take the place of the policy's own, as a whole.
@@ -45,6 +49,9 @@ type Example struct {
 	// must be no fix. true: the fix must resolve the violation. A manifest: the fix must resolve the violation,
 	// and the object must then equal it.
 	Fixed any `json:"fixed"`
+
+	// line is where it stands in its file.
+	line int
 }
 
 // Subresource is what a request is on that isn't on an object itself. What is sent
@@ -84,42 +91,67 @@ type Expectation struct {
 	Matched *bool `json:"matched"`
 }
 
-// readExamples reads a policy directory's examples, strictly.
+// readExamples reads a policy directory's examples, strictly. Its error is a *directory.Error.
 func readExamples(fsys fs.FS, dir string) ([]Example, error) {
-	text, err := directory.ReadFile(fsys, path.Join(dir, ExamplesFile))
-	if err != nil {
-		return nil, fmt.Errorf(
-			"the policy has no examples: write %s with an object that passes and one that violates: %w", ExamplesFile,
-			err)
+	file := path.Join(dir, ExamplesFile)
+	wrong := func(line int, message string) error {
+		return &directory.Error{Problems: []directory.Problem{{File: file, Line: line, Message: message}}}
 	}
-	converted, err := yaml.YAMLToJSONStrict(text)
+	text, err := directory.ReadFile(fsys, file)
 	if err != nil {
-		return nil, fmt.Errorf("not YAML: %w", err)
+		return nil, wrong(0, fmt.Sprintf("the policy has no examples: write %s with an object that passes and one "+
+			"that violates: %v", ExamplesFile, err))
+	}
+	var content any
+	converted, err := yaml.YAMLToJSONStrict(text)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(converted, &content)
+	}
+	if err != nil {
+		return nil, wrong(rowOf(err), fmt.Sprintf("it isn't YAML: %v", err))
 	}
 	var examples []Example
-	unknown, err := kjson.UnmarshalStrict(converted, &examples)
-	if err = errors.Join(append(unknown, err)...); err != nil {
-		return nil, fmt.Errorf("not a list of examples: %w", err)
+	lines := manifest.LinesOf(text)
+	if misfits := directory.Decode(content, &examples); len(misfits) > 0 {
+		found := &directory.Error{}
+		for _, misfit := range misfits {
+			found.Problems = append(found.Problems,
+				directory.Problem{File: file, Line: lines(misfit.Pointer()), Message: misfit.String()})
+		}
+		return nil, found
 	}
-	return examples, checkExamples(examples)
+	for i := range examples {
+		examples[i].line = lines(fmt.Sprintf("/%d", i))
+	}
+	if line, message := checkExamples(examples); message != "" {
+		return nil, wrong(line, message)
+	}
+	return examples, nil
 }
 
-func checkExamples(examples []Example) error {
+var yamlRow = regexp.MustCompile(`line (\d+):`)
+
+// rowOf is the line that an error of YAML names; 0 where it names none.
+func rowOf(err error) int {
+	found := yamlRow.FindStringSubmatch(err.Error())
+	if found == nil {
+		return 0
+	}
+	row, _ := strconv.Atoi(found[1])
+	return row
+}
+
+// checkExamples says what is wrong with the examples, and in which line; nothing where they can be run.
+func checkExamples(examples []Example) (line int, message string) {
 	var clean, violating bool
 	seen := map[string]bool{}
-	for i, example := range examples {
-		switch {
-		case example.Name == "":
-			return fmt.Errorf("example %d has no name: say what it shows", i+1)
-		case seen[example.Name]:
-			return fmt.Errorf("two examples are named %q: rename one", example.Name)
-		case example.request(nil).Judged() == nil:
-			return fmt.Errorf("example %q has no object: give the full manifest", example.Name)
-		case !example.validSubresource():
-			return fmt.Errorf("example %q: %q is no subresource that policies judge: write for example pods/exec",
-				example.Name, example.Subresource.Resource)
-		case !example.validFixed():
-			return fmt.Errorf("example %q: fixed must be true, false or a manifest", example.Name)
+	for i := range examples {
+		example := &examples[i]
+		if message := example.problem(); message != "" {
+			return example.line, message
+		}
+		if seen[example.Name] {
+			return example.line, fmt.Sprintf("two examples are named %q: rename one", example.Name)
 		}
 		seen[example.Name] = true
 		if len(example.Expect.Violations)+len(example.Expect.Warnings) > 0 {
@@ -129,9 +161,25 @@ func checkExamples(examples []Example) error {
 		}
 	}
 	if !clean || !violating {
-		return errors.New("one example that passes and one that violates are the least: add what is missing")
+		return 0, "one example that passes and one that violates are the least: add what is missing"
 	}
-	return nil
+	return 0, ""
+}
+
+// problem says what is wrong with an example by itself.
+func (e *Example) problem() string {
+	switch {
+	case e.Name == "":
+		return "the example has no name: say what it shows"
+	case e.request(nil).Judged() == nil:
+		return fmt.Sprintf("example %q has no object: give the full manifest", e.Name)
+	case !e.validSubresource():
+		return fmt.Sprintf("example %q: %q is no subresource that policies judge: write for example pods/exec", e.Name,
+			e.Subresource.Resource)
+	case !e.validFixed():
+		return fmt.Sprintf("example %q: fixed must be true, false or a manifest", e.Name)
+	}
+	return ""
 }
 
 func (e *Example) validSubresource() bool {

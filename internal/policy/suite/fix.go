@@ -9,11 +9,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
-// apply gives the object as the actions leave it, nil when they remove it. Patches
+// apply gives the object as the actions leave it, nil when they remove it, and what they make besides. Patches
 // are held to RFC 6902 to the letter, as the API server holds them.
-func apply(object map[string]any, actions []policy.Action) (map[string]any, error) {
-	_, after, err := action.Plan(object, actions, Now())
-	return after, err
+func apply(object map[string]any, actions []policy.Action) (after map[string]any, made []map[string]any, err error) {
+	steps, after, err := action.Steps(object, actions, Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	return after, action.Made(object, steps), nil
 }
 
 // text is an object as canonical JSON, for comparing and for reading.

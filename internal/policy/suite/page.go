@@ -20,6 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 )
 
 // diffContext is how many unchanged lines a fix is shown with.
@@ -87,7 +88,7 @@ func (c *page) add(ctx context.Context, e *Example) error {
 	if e.Object == nil || !e.matched() {
 		return nil
 	}
-	judge, err := newJudge(c.Policy, rego.Topdown, e.Parameters)
+	judge, err := newJudge(c.Policy, rego.Topdown, e.Parameters, inventory.NewFixed(e.Inventory, nil))
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func fixText(object map[string]any, before string, actions []policy.Action) (str
 	if len(actions) == 0 {
 		return "", nil
 	}
-	fixed, err := apply(object, actions)
+	fixed, _, err := apply(object, actions)
 	if err != nil {
 		return "", fmt.Errorf("its fix: %w", err)
 	}

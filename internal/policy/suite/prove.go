@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -27,9 +28,10 @@ func prove(
 	ctx context.Context, file string, definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, others *neighbours,
 	example *Example,
 ) []Failure {
-	p := &proof{file: file, example: example, others: others}
+	known := inventory.NewFixed(example.Inventory, nil)
+	p := &proof{file: file, example: example, others: &neighbours{others.snapshot.Seeing(known)}}
 	var err error
-	if p.judge, err = newJudge(definition, engine, example.Parameters); err != nil {
+	if p.judge, err = newJudge(definition, engine, example.Parameters, known); err != nil {
 		p.fail("the policy to compile", err.Error())
 		return p.failed
 	}
@@ -40,7 +42,8 @@ func prove(
 }
 
 func (p *proof) fail(expected, got string) {
-	p.failed = append(p.failed, Failure{File: p.file, Subject: p.example.Name, Expected: expected, Got: got})
+	p.failed = append(p.failed, Failure{File: p.file, Line: p.example.line, Subject: p.example.Name,
+		Expected: expected, Got: got})
 }
 
 // verdict holds the example's own verdict against what is expected. It is false
@@ -91,16 +94,16 @@ func (p *proof) fix(ctx context.Context, decision policy.Decision) {
 			fmt.Sprintf("it uses %q: add %s to them", verb, add))
 		return
 	}
-	fixed, err := apply(p.example.request(nil).Judged(), decision.Actions)
+	fixed, made, err := apply(p.example.request(nil).Judged(), decision.Actions)
 	if err != nil {
 		p.fail("a fix that can be applied", err.Error())
 		return
 	}
-	p.fixed(ctx, fixed, manifest)
+	p.fixed(ctx, fixed, made, manifest)
 }
 
-// fixed holds the object as the fix leaves it against what is expected.
-func (p *proof) fixed(ctx context.Context, fixed, manifest map[string]any) {
+// fixed holds the object as the fix leaves it, and what the fix made, against what is expected.
+func (p *proof) fixed(ctx context.Context, fixed map[string]any, made []map[string]any, manifest map[string]any) {
 	if fixed == nil { // what is gone violates nothing, and can't be fixed twice
 		if manifest != nil {
 			p.fail("the fixed object to be\n"+text(manifest), "the fix removes it (say fixed: true)")
@@ -110,14 +113,17 @@ func (p *proof) fixed(ctx context.Context, fixed, manifest map[string]any) {
 	if manifest != nil && text(fixed) != text(manifest) {
 		p.fail("the fixed object to be\n"+text(manifest), text(fixed))
 	}
-	p.resolved(ctx, fixed)
-	if harm := p.others.harm(ctx, p.judge.name, p.example.request(nil), p.example.request(fixed)); harm != "" {
+	// Rules look up what there is after the fix, as the proof of a rollout has it.
+	after := p.example.request(fixed)
+	after.Beside = append(made, fixed)
+	p.resolved(ctx, fixed, after)
+	if harm := p.others.harm(ctx, p.judge.name, p.example.request(nil), after); harm != "" {
 		p.fail("a fix that breaks no other policy of the directory", harm)
 	}
 }
 
-func (p *proof) resolved(ctx context.Context, fixed map[string]any) {
-	again, matched := p.judge.decide(ctx, p.example.request(fixed))
+func (p *proof) resolved(ctx context.Context, fixed map[string]any, request *policy.Request) {
+	again, matched := p.judge.decide(ctx, request)
 	switch {
 	case !matched:
 		p.fail("the policy to concern the fixed object too", "its match leaves the fixed object out: that is no fix")
@@ -128,7 +134,7 @@ func (p *proof) resolved(ctx context.Context, fixed map[string]any) {
 	case len(again.Violations) > 0:
 		p.fail("a fix that resolves the violation", quoteFound(again.Violations))
 	}
-	twice, err := apply(fixed, again.Actions)
+	twice, _, err := apply(fixed, again.Actions)
 	if err == nil && twice == nil {
 		err = errors.New("it removes the object")
 	}

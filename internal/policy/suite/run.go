@@ -64,9 +64,12 @@ func runExamples(ctx context.Context, fsys fs.FS, p directory.Located, others *n
 	report *Report) {
 	file := path.Join(p.Dir, ExamplesFile)
 	examples, err := readExamples(fsys, p.Dir)
-	if err != nil {
-		report.Record([]Failure{
-			{File: file, Subject: "examples", Expected: "examples that can be run", Got: err.Error()}})
+	var wrong *directory.Error
+	if errors.As(err, &wrong) {
+		for _, problem := range wrong.Problems {
+			report.Record([]Failure{{File: file, Line: problem.Line, Subject: "examples",
+				Expected: "examples that can be run", Got: problem.Message}})
+		}
 		return
 	}
 	for i := range examples {

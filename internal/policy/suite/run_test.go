@@ -194,7 +194,7 @@ func TestWhatDoesNotHoldIsReported(t *testing.T) {
 		},
 		"an unknown key in the examples": {
 			"a misspelt expectation would pass", []string{"fixed:", "fixxed:"}, examples,
-			[]string{`unknown field "[1].fixxed"`},
+			[]string{"hats/examples.yaml:9: ", "unknown field [1].fixxed", "did you mean [1].fixed?"},
 		},
 		"no violating example": {
 			"an untested rule", []string{violating, ""}, examples, []string{"one that violates"},

@@ -33,7 +33,8 @@ type judge struct {
 	allowed []v1alpha1.ActionType
 }
 
-func newJudge(definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, parameters any) (*judge, error) {
+func newJudge(definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, parameters any, others catalog.Inventory) (
+	*judge, error) {
 	if parameters != nil {
 		text, err := json.Marshal(parameters)
 		if err != nil {
@@ -49,7 +50,8 @@ func newJudge(definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, parame
 	policies.MarkComplete()
 	strategy := definition.Spec.Remediation.DeepCopy()
 	strategy.SetDefaults()
-	return &judge{name: definition.Name, snapshot: policies.Snapshot(), allowed: strategy.AllowedActions}, nil
+	return &judge{name: definition.Name, snapshot: policies.Snapshot().Seeing(others),
+		allowed: strategy.AllowedActions}, nil
 }
 
 func (j *judge) decide(ctx context.Context, r *policy.Request) (policy.Decision, bool) {

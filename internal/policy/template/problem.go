@@ -63,7 +63,7 @@ func told(found field.ErrorList, path func(string) string) []Problem {
 	for i, e := range found {
 		if i == maxProblems {
 			problems = append(problems,
-				Problem{Field: problems[0].Field, Message: fmt.Sprintf("and %d problems more", len(found)-i)})
+				Problem{Field: problems[0].Field, Message: "and " + prose.Count(len(found)-i, "problem") + " more"})
 			break
 		}
 		problems = append(problems,

@@ -149,7 +149,7 @@ func Tell(changes []Change, values bool, secrets policy.Secrets) string {
 			lines = append(lines, string(c.Step.Type)+" the object")
 		}
 	}
-	return cut(secrets.Redact(strings.Join(lines, "\n")+"\n"), maxChange)
+	return prose.ShortenLines(secrets.Redact(strings.Join(lines, "\n")+"\n"), maxChange)
 }
 
 func tellField(subresource string, f Field, values bool) string {
@@ -162,11 +162,11 @@ func tellField(subresource string, f Field, values bool) string {
 		after := tellValue(timeless(f.Path, f.After), f.HasAfter)
 		return fmt.Sprintf("%s: %s → %s", path, tellValue(f.Before, f.HasBefore), after)
 	case !f.HasBefore:
-		return path + ": added (values of this kind aren't told)"
+		return path + ": added (values of this kind aren't shown)"
 	case !f.HasAfter:
-		return path + ": removed (values of this kind aren't told)"
+		return path + ": removed (values of this kind aren't shown)"
 	}
-	return path + ": changed (values of this kind aren't told)"
+	return path + ": changed (values of this kind aren't shown)"
 }
 
 func tellValue(value any, has bool) string {
@@ -188,7 +188,7 @@ func tellCreated(object map[string]any, values bool) []string {
 	censored, _ := policy.CensorPair(object, nil)
 	raw, err := yaml.Marshal(censored)
 	if !values || err != nil {
-		return []string{head + " (what it holds isn't told)"}
+		return []string{head + " (what it holds isn't shown)"}
 	}
 	lines := []string{head + ":"}
 	for line := range strings.Lines(string(raw)) {

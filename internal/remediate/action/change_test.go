@@ -127,8 +127,8 @@ func TestTell(t *testing.T) {
 		"a kind that view doesn't read": {reason: "its values are hidden",
 			changes: []action.Change{changeOf("/a", "hush", "hushed"), changeOf("/b", nil, "hushed"),
 				changeOf("/c", "hush", nil)},
-			want: "/a: changed (values of this kind aren't told)\n/b: added (values of this kind aren't told)\n" +
-				"/c: removed (values of this kind aren't told)\n"},
+			want: "/a: changed (values of this kind aren't shown)\n/b: added (values of this kind aren't shown)\n" +
+				"/c: removed (values of this kind aren't shown)\n"},
 		"a value of a Secret": {values: true, of: policy.SecretsOf(secret),
 			changes: []action.Change{changeOf("/metadata/labels/key", "hunter2", "aHVudGVyMg==")},
 			want:    "/metadata/labels/key: \"[censored]\" → \"[censored]\"\n"},
@@ -149,7 +149,7 @@ func TestTell(t *testing.T) {
 			want:    "create Secret <nil>:\n  apiVersion: v1\n  data:\n    key: '[censored]'\n  kind: Secret\n"},
 		"one whose values are hidden": {changes: []action.Change{{Step: action.Step{Type: policy.ActionCreate,
 			Object: map[string]any{"kind": "Role", "metadata": map[string]any{"name": "r"}}}}},
-			want: "create Role r (what it holds isn't told)\n"},
+			want: "create Role r (what it holds isn't shown)\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -48,10 +48,29 @@ func create(obj map[string]any, a policy.Action, _ time.Time) (Step, error) {
 		return Step{}, fmt.Errorf("create %s: status can't be given", name)
 	}
 	home, _ := Lookup(obj, "/metadata/namespace")
+	if kindOf(obj) == (policy.GroupKind{Kind: "Namespace"}) {
+		home, _ = Lookup(obj, "/metadata/name")
+	}
 	if given, found := metadata["namespace"]; found && given != home {
 		return Step{}, fmt.Errorf("create %s: its namespace must be the violating object's, %v", name, home)
 	}
 	return Step{Type: policy.ActionCreate, Object: made}, nil
+}
+
+// Made are the objects that some steps make of an object, each in the namespace that it is made in.
+func Made(obj map[string]any, steps []Step) (made []map[string]any) {
+	home, _ := Lookup(obj, "/metadata/namespace")
+	for _, s := range steps {
+		if s.Type != policy.ActionCreate {
+			continue
+		}
+		manifest := deepCopy(s.Object)
+		if metadata, _ := manifest["metadata"].(map[string]any); home != nil && metadata["namespace"] == nil {
+			metadata["namespace"] = home
+		}
+		made = append(made, manifest)
+	}
+	return made
 }
 
 // Marked is a manifest with labels and annotations added.

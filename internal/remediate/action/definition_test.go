@@ -36,7 +36,7 @@ func controlled() tree {
 		"ownerReferences": []any{tree{"kind": "ReplicaSet", "name": "web", "controller": true}}}
 }
 
-func TestPlan(t *testing.T) {
+func TestSteps(t *testing.T) {
 	restarted := policy.PatchOp{Op: "add", HasValue: true, Value: "2026-03-01T11:00:00Z",
 		Path: "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt"}
 	remove := policy.PatchOp{Op: "remove", Path: "/spec/paused"}
@@ -103,7 +103,7 @@ func TestPlan(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := text(tc.object)
-			steps, after, err := action.Plan(tc.object, tc.actions, at())
+			steps, after, err := action.Steps(tc.object, tc.actions, at())
 			if diff := cmp.Diff(tc.want, steps); diff != "" || err != nil {
 				t.Errorf("%s: (-want +got)\n%s\n%v", tc.reason, diff, err)
 			}
@@ -172,7 +172,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := action.Plan(tc.object, tc.actions, at()); err == nil ||
+			if _, _, err := action.Steps(tc.object, tc.actions, at()); err == nil ||
 				!strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
@@ -279,7 +279,7 @@ func TestPlannedPatchesAreUndoneExactly(t *testing.T) {
 			template["metadata"] = tree{"annotations": values(1).Filter(isMap).Draw(t, "annotations")}
 		}
 		object["spec"] = tree{"replicas": int64(rapid.IntRange(0, 3).Draw(t, "replicas")), "template": template}
-		steps, after, err := action.Plan(object, []policy.Action{{Type: policy.ActionRestart},
+		steps, after, err := action.Steps(object, []policy.Action{{Type: policy.ActionRestart},
 			{Type: policy.ActionScale, Replicas: int64(rapid.IntRange(0, 3).Draw(t, "to"))}}, at())
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%v, %v", steps, err)

@@ -6,5 +6,5 @@
 // found, and the guarded forward and inverse patches are built from them.
 //
 // It is pure: no client, no clock. It must never decide whether a write may be
-// made. Start at Definitions and Plan.
+// made. Start at Definitions and Steps.
 package action

@@ -40,7 +40,7 @@ func Apply(obj map[string]any, actions []policy.Action) (map[string]any, error) 
 	}
 	for _, a := range actions {
 		if a.Type != policy.ActionPatch {
-			return nil, fmt.Errorf("action %q is no patch: ask Plan", a.Type)
+			return nil, fmt.Errorf("action %q is no patch: ask Steps", a.Type)
 		}
 		if doc, err = applyOps(doc, a.Ops); err != nil {
 			return nil, err

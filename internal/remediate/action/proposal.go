@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -39,10 +40,10 @@ func Propose(name string, before, after map[string]any, steps []Step, limit int)
 		}
 	}
 	if after == nil {
-		return cut(text, limit), nil
+		return prose.ShortenLines(text, limit), nil
 	}
 	diff, err := Proposal(name, before, after, limit)
-	return cut(policy.SecretsOf(before, after).Redact(text)+diff, limit), err
+	return prose.ShortenLines(policy.SecretsOf(before, after).Redact(text)+diff, limit), err
 }
 
 // Proposal is the change from one state of an object to another as a unified
@@ -78,7 +79,7 @@ func Proposal(name string, before, after map[string]any, limit int) (string, err
 		}
 		fmt.Fprintf(&text, "# %s\n", f.Path)
 	}
-	return cut(secrets.Redact(text.String()+diff), limit), nil
+	return prose.ShortenLines(secrets.Redact(text.String()+diff), limit), nil
 }
 
 // relevant is the YAML of the parts of an object that people write.
@@ -98,19 +99,4 @@ func relevant(object map[string]any) (string, error) {
 		return "", fmt.Errorf("write the object as YAML: %w", err)
 	}
 	return string(raw), nil
-}
-
-// cut shortens a text to at most limit bytes, at the end of a line.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	lines := strings.SplitAfter(text, "\n")
-	kept, size := 0, 0
-	// The mark needs room for the number of lines, which is below 10,000,000.
-	for room := limit - len("… cut here: 9999999 more lines\n"); kept < len(lines) &&
-		size+len(lines[kept]) <= room; kept++ {
-		size += len(lines[kept])
-	}
-	return text[:size] + fmt.Sprintf("… cut here: %d more lines\n", len(lines)-kept-1)
 }

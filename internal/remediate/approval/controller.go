@@ -46,7 +46,7 @@ type Controller struct {
 	approvers canary.Approvers
 }
 
-// Options are what the controller of answers needs.
+// Options are what the reader and the controller of answers need; the reader neither Events nor Metrics.
 type Options struct {
 	// Reader reads past every cache.
 	Reader client.Reader

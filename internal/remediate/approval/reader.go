@@ -21,6 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/preview"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -32,9 +33,9 @@ type Reader struct {
 	approvers canary.Approvers
 }
 
-// NewReader reads answers past every cache.
-func NewReader(reader client.Reader, clock clock.PassiveClock, approvers canary.Approvers) *Reader {
-	return &Reader{reader: reader, clock: clock, approvers: approvers}
+// NewReader reads answers past every cache. It takes the options that say whom and what to read, and how late it is.
+func NewReader(o Options) *Reader {
+	return &Reader{reader: o.Reader, clock: o.Clock, approvers: o.Approvers}
 }
 
 // Read observes what people have said of a plan in mode Manual. The first
@@ -131,8 +132,8 @@ func refuseProposal(a *v1alpha1.RemediationApproval, proposal *preview.Proposal)
 		return canary.Refusal{}
 	}
 	return canary.Refusal{Reason: v1alpha1.ReasonProposalMismatch, Field: "spec.proposalDigest", Message: fmt.Sprintf(
-		"%s isn't the digest of the changes of Remediation %s, which is %s: look at them (evenkeel rollout get %s) "+
-			"before you answer anew", digest, a.Spec.RemediationRef.Name, proposal.Digest, a.Spec.RemediationRef.Name)}
+		"%s isn't the digest of the changes of Remediation %s, which is %s: review them (evenkeel rollout get %s) "+
+			"before you answer again", digest, a.Spec.RemediationRef.Name, proposal.Digest, a.Spec.RemediationRef.Name)}
 }
 
 // notYet says how far it is known what is to be approved; empty when it is.
@@ -141,10 +142,10 @@ func notYet(proposal *preview.Proposal, waits string) string {
 	case proposal.Complete():
 		return ""
 	case waits != "":
-		return ". No yes counts before the changes are known, and they can't be computed: " + waits
+		return ". No approval counts before the changes are known, and they can't be computed: " + waits
 	}
-	return fmt.Sprintf(". No yes counts before the changes are known: computed for %d of %d targets", proposal.Known,
-		proposal.All)
+	return fmt.Sprintf(". No approval counts before the changes are known: computed for %d of %s", proposal.Known,
+		prose.Count(proposal.All, "target"))
 }
 
 // inOrder puts the oldest answer first. The API keeps whole seconds: of answers
@@ -185,9 +186,10 @@ func request(rem *v1alpha1.Remediation, proposal *preview.Proposal, by canary.Ap
 	if by.Distinct || rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover {
 		distinct = ", who hasn't written " + written(rem) + ","
 	}
-	return fmt.Sprintf("%d targets of policy %s (owner %s) wait for a person%s to answer: evenkeel rollout approve %s "+
+	return fmt.Sprintf("%s of policy %s (owner %s) %s for a person%s to answer: evenkeel rollout approve %s "+
 		"(or reject), or: echo '%s' | kubectl create -f -",
-		rem.Spec.Plan.Targets, rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Owner, distinct, rem.Name, answer)
+		prose.Count(rem.Spec.Plan.Targets, "target"), rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Owner,
+		prose.Verb(rem.Spec.Plan.Targets, "waits", "wait"), distinct, rem.Name, answer)
 }
 
 // written is what the plan was made by, and who has written it. The authors of a policy are

@@ -366,7 +366,8 @@ func TestThePlanSaysWhyNobodyCanApproveItYet(t *testing.T) {
 			want: "they can't be computed: add this rule"},
 	} {
 		got := approvalOf(manualOf(), &tc.proposal, tc.waits, canary.Approvers{}, planMade).Message
-		if !strings.Contains(got, tc.want) || strings.Contains(got, "No yes counts") != (tc.proposal.Digest == "") {
+		if !strings.Contains(got, tc.want) ||
+			strings.Contains(got, "No approval counts") != (tc.proposal.Digest == "") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -35,9 +35,18 @@ type Budgets struct {
 	reserved map[string]map[string]string
 }
 
-// New makes the budgets over the plans and records that are read anew each time.
-func New(reader client.Reader, s *record.Cache, floors limits.Floors) *Budgets {
-	return &Budgets{reader: reader, records: s, floors: floors, reserved: map[string]map[string]string{}}
+// Options are what the budgets are counted from.
+type Options struct {
+	// Reader reads plans past every cache, and Records their slices.
+	Reader  client.Reader
+	Records *record.Cache
+	// Floors is how careful every strategy must be at the least.
+	Floors limits.Floors
+}
+
+// New makes the budgets over the plans and records that are read again each time.
+func New(o Options) *Budgets {
+	return &Budgets{reader: o.Reader, records: o.Records, floors: o.Floors, reserved: map[string]map[string]string{}}
 }
 
 // Reserve takes room for the first n targets that there is room for and that no other
@@ -100,7 +109,7 @@ func (b *Budgets) AtWork(ctx context.Context, own *v1alpha1.Remediation, records
 	floors *limits.Floors) ([]canary.PlanAtWork, error) {
 	list := &v1alpha1.RemediationList{}
 	if err := b.reader.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("list the plans at work: %w", err)
+		return nil, fmt.Errorf("list the plans in progress: %w", err)
 	}
 	var plans []*v1alpha1.Remediation
 	limited := false
@@ -153,10 +162,8 @@ func MayWrite(rem *v1alpha1.Remediation, own *record.Records) int {
 // MayHaveWritten says whether targets of a plan may be in flight. A plan's first
 // write comes after its phase Applying was persisted.
 func MayHaveWritten(rem *v1alpha1.Remediation) bool {
-	if rem.Status.Phase == v1alpha1.PhaseHeld {
-		return rem.Status.HeldFrom != v1alpha1.PhasePlanned
-	}
-	return rem.Phase().Facts().InFlight
+	facts := rem.Phase().Facts()
+	return facts.InFlight || facts.Holds && rem.Status.HeldFrom != v1alpha1.PhasePlanned
 }
 
 // inFlight counts a plan's targets in flight by namespace, but those counted before.

@@ -25,7 +25,7 @@ import (
 // budgetsOver are the budgets over plans with one slice each, if they have it.
 func budgetsOver(plans []*v1alpha1.Remediation, slices ...*v1alpha1.RemediationSlice) (*Budgets, *recordtest.Memory) {
 	m := recordtest.MemoryOf(plans, slices...)
-	return New(m, record.NewCache(m), limits.Floors{}), m
+	return New(Options{Reader: m, Records: record.NewCache(m)}), m
 }
 
 // begins is how many targets a plan may begin now.
@@ -126,7 +126,7 @@ func TestAForgedRecordStopsNoOtherPlan(t *testing.T) {
 			forged, other := recordtest.PlanAtWork("forged", 10, "", v1alpha1.TargetApplied)
 			_, m := budgetsOver([]*v1alpha1.Remediation{ours, forged}, slice, other)
 			reader := forgedSlices{m, "forged"}
-			b := New(reader, record.NewCache(reader), limits.Floors{})
+			b := New(Options{Reader: reader, Records: record.NewCache(reader)})
 			if may, why := begins(t, b, ours, 2); may != tc.want || !strings.Contains(why, tc.why) {
 				t.Errorf("want %d (%s), got %d (%s)", tc.want, tc.why, may, why)
 			}

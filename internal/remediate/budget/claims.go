@@ -27,7 +27,7 @@ func InWork(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) bool {
 	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
 		return true
 	case v1alpha1.TargetDone:
-		return rem.Status.Phase == v1alpha1.PhaseRollingBack &&
+		return rem.Status.Phase.Facts().Undoing() &&
 			(rem.Spec.WantsUndone() || rem.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll)
 	case v1alpha1.TargetPending:
 		return record.MayLand(rec) // a write whose answer was lost may still reach the object
@@ -43,19 +43,15 @@ const joinPatience = 3 * time.Second
 
 // aboutToBegin says whether a plan may begin to write at any moment: it is new, or what
 // held it before a write may have passed.
-func aboutToBegin(rem *v1alpha1.Remediation) bool {
-	if rem.DeletionTimestamp != nil || rem.Spec.DesiredState == v1alpha1.StatePaused ||
+func aboutToBegin(rem *v1alpha1.Remediation, now time.Time) bool {
+	if rem.DeletionTimestamp != nil || rem.Spec.Paused(now) ||
 		!rem.Spec.Plan.Strategy.Mode.Runs() {
 		return false
 	}
-	switch rem.Phase() {
-	case v1alpha1.PhasePlanned:
-		return true
-	case v1alpha1.PhaseHeld:
-		return rem.Status.HeldFrom == v1alpha1.PhasePlanned || rem.Status.HeldFrom == v1alpha1.PhaseApplying
-	default:
-		return false
+	if !rem.Phase().Facts().Holds {
+		return rem.Phase() == v1alpha1.PhasePlanned
 	}
+	return rem.Status.HeldFrom == v1alpha1.PhasePlanned || rem.Status.HeldFrom == v1alpha1.PhaseApplying
 }
 
 // patient says whether a plan has begun to write so lately that it waits for others.
@@ -69,12 +65,12 @@ func patient(rem *v1alpha1.Remediation, now time.Time) bool {
 func (b *Budgets) claimed(ctx context.Context, own *v1alpha1.Remediation, now time.Time) (map[string]string, error) {
 	list := &v1alpha1.RemediationList{}
 	if err := b.reader.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("list the plans at work: %w", err)
+		return nil, fmt.Errorf("list the plans in progress: %w", err)
 	}
 	claims := map[string]string{}
 	for i := range list.Items {
 		rem := &list.Items[i]
-		begins := aboutToBegin(rem) && patient(own, now)
+		begins := aboutToBegin(rem, now) && patient(own, now)
 		if rem.Name == own.Name || !MayHaveWritten(rem) && !begins {
 			continue
 		}

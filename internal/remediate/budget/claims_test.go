@@ -25,6 +25,24 @@ func sameObjects(of, as *v1alpha1.RemediationSlice) {
 // lookedAt is when plans look at each other.
 var lookedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
+func TestAPlanThatIsPausedDoesNotBegin(t *testing.T) {
+	for name, tc := range map[string]struct {
+		until *metav1.Time
+		want  bool
+	}{
+		"for good":         {},
+		"until later":      {until: &metav1.Time{Time: lookedAt.Add(1)}},
+		"its end has come": {until: &metav1.Time{Time: lookedAt}, want: true},
+	} {
+		rem := &v1alpha1.Remediation{}
+		rem.Spec.Plan.Strategy.Mode, rem.Status.Phase = v1alpha1.RemediationAutomatic, v1alpha1.PhasePlanned
+		rem.Spec.DesiredState, rem.Spec.PausedUntil = v1alpha1.StatePaused, tc.until
+		if got := aboutToBegin(rem, lookedAt); got != tc.want {
+			t.Errorf("%s: about to begin: %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
 func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 	const now = 10 * time.Minute
 	cases := map[string]struct {

@@ -5,6 +5,7 @@ package execute
 import (
 	"context"
 	"errors"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,11 +17,12 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // Pass is one reconcile's work on the targets of a plan.
 type Pass struct {
-	Targets *fix.Targets
+	Targets *targets.Client
 	Save    func(context.Context) error // persists the book
 	// Partners finds the plans that would write some of the objects now, too; nil when
 	// nobody is to be asked.
@@ -30,7 +32,7 @@ type Pass struct {
 	// InForce are the policies as the pass began, by which its plan is stopped.
 	InForce *catalog.Snapshot
 	// Snapshot judges objects by them.
-	Snapshot fix.Verdicts
+	Snapshot targets.Verdicts
 	// Gate is asked again right before each write; nil for never.
 	Gate *LastGate
 	// Landings are the writes that may still reach their objects.
@@ -40,15 +42,37 @@ type Pass struct {
 	// Denied are targets that admission denied in this pass and that the breakers
 	// haven't counted yet.
 	Denied []int
+	// Scan is asked what the writes have brought to other objects, and Shown remembers since when it can tell; nil
+	// where nobody scans.
+	Scan  Scan
+	Shown *Shown
+	// around are the objects that began to violate since, as this pass has found them, and checking the targets whose
+	// writes it asks about.
+	around   neighbourhood
+	checking []int
+	// LookupPatience is how long a watch is waited for to show what was written; zero: as is usual.
+	LookupPatience time.Duration
 	// Width is how many targets are worked on at a time; zero means maxParallel.
 	Width int
 }
 
-// write carries out the protocol for a batch: prove each fix, persist every
-// intent, only then send the writes, and persist what came of them.
+// write carries out the protocol for a batch.
 func (p *Pass) write(ctx context.Context, batch []int) error {
+	if err := p.targetsObservable(batch); err != nil {
+		return p.putOff(ctx, batch, func(a *fix.Attempt) v1alpha1.TargetRecord { return a.AwaitScan(err) })
+	}
+	if p.looksUp() {
+		return p.writeInTurn(ctx, batch)
+	}
+	return p.writeAtOnce(ctx, batch)
+}
+
+// writeAtOnce carries out the protocol for targets that don't depend on each other: prove each fix, persist every
+// intent, only then send the writes, and persist what came of them.
+func (p *Pass) writeAtOnce(ctx context.Context, batch []int) error {
 	p.Records.Approved(batch)
 	attempts, records := p.prepare(ctx, batch)
+	p.awaitObservable(attempts, records)
 	intents := p.intents(batch, attempts, records)
 	joints, leave := p.joinAll(ctx, attempts, intents)
 	defer leave()
@@ -202,7 +226,8 @@ var errNotSent = errors.New("the write wasn't sent: its record is too old by now
 func (p *Pass) refused(ctx context.Context, a *fix.Attempt, sent v1alpha1.TargetRecord, n int,
 	err error) v1alpha1.TargetRecord {
 	_, kept := kube.KeptByBudget(err)
-	if kube.Classify(err) == kube.Transient && !kept && !kube.DeniedByAdmission(err) && !errors.Is(err, errNotSent) {
+	refused := kept || kube.DeniedByAdmission(err) || kube.PutOffByAdmission(err) || errors.Is(err, errNotSent)
+	if kube.Classify(err) == kube.Transient && !refused {
 		return p.unknown(sent, err)
 	}
 	var outcome *v1alpha1.TargetRecord

@@ -99,6 +99,9 @@ func join(ctx context.Context, a *fix.Attempt, partners []*Partner) *joint {
 	j := &joint{lead: a, patched: a.Patched, result: w.Stored, ops: w.Ops, keys: w.Keys, fields: w.Fields,
 		marking: w.Marking}
 	for _, one := range partners {
+		if one.Pass.looksUp() {
+			continue // its targets are written in turn, and judged once its rules find what was written before
+		}
 		if i, ready := one.Ready[a.Target.Object.UID]; ready && one.Room > 0 {
 			if added := j.add(ctx, one, i); added != nil {
 				j.parts = append(j.parts, added)

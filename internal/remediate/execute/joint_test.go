@@ -23,10 +23,10 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // wants is a policy that wants a value under a key of the data of ConfigMaps.
@@ -94,7 +94,7 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	for i, pol := range policies {
 		p := &Pass{Remediation: &v1alpha1.Remediation{}, Snapshot: known, Records: &record.Records{},
-			Targets: &fix.Targets{Reader: c.api, Writer: c.api, Mapper: mapper,
+			Targets: &targets.Client{Reader: c.api, Writer: c.api, Mapper: mapper,
 				Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Annotate: true}}
 		p.Remediation.Name, p.Remediation.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
 		p.Remediation.Spec.Plan.Policy.Name = pol.Name

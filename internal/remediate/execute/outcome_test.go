@@ -22,6 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 func equal(t *testing.T, want, got any) {
@@ -53,8 +54,8 @@ func (b *bench) answers(err error, name string, reads bool) {
 	}
 	server := interceptor.NewClient(b.api.(client.WithWatch), funcs)
 	was := b.pass.Targets
-	b.pass.Targets = &fix.Targets{Reader: was.Reader, Writer: was.Writer, Mapper: was.Mapper, Clock: was.Clock,
-		Owners: fix.OwnerMemo{Reader: was.Reader}} // as in another reconcile
+	b.pass.Targets = &targets.Client{Reader: was.Reader, Writer: was.Writer, Mapper: was.Mapper, Clock: was.Clock,
+		Owners: targets.OwnerMemo{Reader: was.Reader}} // as in another reconcile
 	if reads {
 		b.pass.Targets.Reader = server
 	} else {
@@ -84,6 +85,9 @@ func TestWhatTheAnswerToAWriteMeans(t *testing.T) {
 			want: v1alpha1.TargetFailed, why: v1alpha1.ReasonAdmissionDenied, says: "denied the request"},
 		"a webhook denies it": {answer: apierrors.NewForbidden(maps(), "web", denied),
 			want: v1alpha1.TargetFailed, why: v1alpha1.ReasonAdmissionDenied, says: "denied the request"},
+		"a webhook can't judge it for now": {answer: apierrors.NewServiceUnavailable(denied.Error()),
+			want: v1alpha1.TargetPending, why: v1alpha1.ReasonUnobserved, says: "denied the request",
+			next: 2 * time.Second},
 		"it isn't valid": {answer: apierrors.NewBadRequest("no"), want: v1alpha1.TargetFailed,
 			why: v1alpha1.ReasonDryRunRefused, says: "no"},
 		"a permission is missing": {answer: apierrors.NewForbidden(maps(), "web", errors.New("no")),
@@ -163,7 +167,7 @@ func TestWhatARecordWithoutAWholeWriteComesTo(t *testing.T) {
 		says string
 	}{
 		"no write is recorded": {v1alpha1.TargetRecord{State: v1alpha1.TargetIntent}, v1alpha1.TargetPending,
-			"computing it anew"},
+			"recomputing it"},
 		"somebody has taken over what was made, and the patch never came": {rec, v1alpha1.TargetFailed,
 			"somebody else has written the same fields"},
 	}

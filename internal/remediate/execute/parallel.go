@@ -5,6 +5,7 @@ package execute
 import (
 	"cmp"
 	"sync"
+	"sync/atomic"
 )
 
 // MaxParallel is how many targets of a plan are worked on at a time.
@@ -17,14 +18,16 @@ func (p *Pass) InParallel(n int, do func(int)) {
 
 // InParallel calls do for 0 to n-1, width at a time, and waits for all.
 func InParallel(n, width int, do func(int)) {
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, width)
-	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			do(i)
-		})
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			do(int(i))
+		}
 	}
-	wg.Wait()
+	var others sync.WaitGroup
+	for range min(n, width) - 1 {
+		others.Go(work)
+	}
+	work() // where one is worked on at a time, that is here
+	others.Wait()
 }

@@ -123,7 +123,7 @@ func (p *Pass) halfDone(a *fix.Attempt, found map[fix.Side]int) *v1alpha1.Target
 func (p *Pass) notHappened(a *fix.Attempt) *v1alpha1.TargetRecord {
 	if !p.Targets.Clock.Now().Before(p.landsUntil(a.Target.Object.UID, &a.Previous)) {
 		rec := a.Pending(v1alpha1.ReasonRetrying,
-			"the recorded write hasn't happened, and can't any more; computing it anew")
+			"the recorded write hasn't happened, and can't any more; recomputing it")
 		rec.Preceding, rec.Write = nil, nil
 		return rec
 	}
@@ -131,7 +131,7 @@ func (p *Pass) notHappened(a *fix.Attempt) *v1alpha1.TargetRecord {
 		rec := a.AwaitLanding("the recorded write hasn't happened yet, and still may")
 		return &rec
 	}
-	return a.Pending(v1alpha1.ReasonRetrying, "the recorded write hadn't happened; computing it anew")
+	return a.Pending(v1alpha1.ReasonRetrying, "the recorded write hadn't happened; recomputing it")
 }
 
 // takeBack undoes those of an attempt's writes that have happened, last first.

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // unservedTries is how often a kind must be missed, beside for how long, until the
@@ -31,9 +31,9 @@ func (p *Pass) undoServed(rec v1alpha1.TargetRecord, lands time.Time, err error)
 	if now.Sub(since.Time) > patience && rec.Attempts >= unservedTries && !now.Time.Before(lands) {
 		return p.ended(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonNotServed, fmt.Sprintf(
 			"not undone within %s: %s. Is the kind served again, compare the record with the object", patience,
-			fix.Unserved(err)))
+			targets.Unserved(err)))
 	}
-	rec = p.notYet(rec, errors.New(fix.Unserved(err)))
+	rec = p.notYet(rec, errors.New(targets.Unserved(err)))
 	rec.WaitingSince = since
 	return rec
 }

@@ -9,6 +9,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/remediate/evidence"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
@@ -20,7 +22,7 @@ func (p *Pass) verify(ctx context.Context, i int, stopped bool) *rollout.Check {
 	ref, rec := p.Records.Target(i).Object, p.Records.Record(i)
 	obj, err := p.Targets.Read(ctx, ref)
 	if fix.Removes(rec.Write) {
-		return p.checkRemoved(ctx, rec.Write, obj, err, stopped)
+		return p.checkRemoval(ctx, i, obj, err, stopped)
 	}
 	switch {
 	case kube.Classify(err) == kube.Gone:
@@ -37,8 +39,8 @@ func (p *Pass) verify(ctx context.Context, i int, stopped bool) *rollout.Check {
 		return c
 	}
 	if !stopped {
-		if c := p.checkPolicy(ctx, obj); c != nil {
-			return setBackBy(c, obj, rec.Write)
+		if c := p.checkVerdicts(ctx, obj, rec); c != nil {
+			return c
 		}
 	}
 	if c := p.checkCreated(ctx, rec); c != nil {
@@ -46,6 +48,20 @@ func (p *Pass) verify(ctx context.Context, i int, stopped bool) *rollout.Check {
 	}
 	c := healthcheck.Check(p.Remediation.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
 	return healthcheck.CheckNewPods(p.Remediation.Spec.Plan.Strategy, obj, rec, c)
+}
+
+// checkVerdicts judges the object again, and those that rules judge by it.
+func (p *Pass) checkVerdicts(ctx context.Context, obj *unstructured.Unstructured,
+	rec *v1alpha1.TargetRecord) *rollout.Check {
+	if c := p.lookedUp(ctx, obj, rec); c != nil {
+		return c
+	}
+	if c := p.checkPolicy(ctx, obj); c != nil {
+		return setBackBy(c, obj, rec.Write)
+	}
+	return p.checkNeighbours(ctx, obj, rec, func(ctx context.Context, policies []string) error {
+		return p.writesShown(ctx, policies, obj, rec)
+	})
 }
 
 // checkPolicy judges the object again. A changed policy has nothing to say of
@@ -58,6 +74,8 @@ func (p *Pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) 
 			Message: "the namespace couldn't be read: " + err.Error()}
 	case !matched:
 		return nil
+	case policy.LookupUnknown(result.Err):
+		return unobserved("what the policy looks up isn't known: %v", result.Err)
 	case result.Err != nil:
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
 			Message: "the policy couldn't be evaluated: " + result.Err.Error()}
@@ -78,7 +96,7 @@ func setBackBy(c *rollout.Check, obj *unstructured.Unstructured, write *v1alpha1
 	if err != nil || s == fix.SideAfter {
 		return c
 	}
-	message := kube.OtherManager(obj, v1alpha1.FieldManager) + " " + fix.SetBack(write, obj)
+	message := kube.OtherManager(obj, v1alpha1.FieldManager) + " " + evidence.SetBack(write, obj)
 	return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: message}
 }
 
@@ -91,5 +109,22 @@ func (p *Pass) CheckAll(ctx context.Context, o *rollout.Observation) {
 	if o.Status.Phase != v1alpha1.PhaseVerifying {
 		list = append(list, m.Verified...)
 	}
+	p.checking = list
 	p.InParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.verify(ctx, list[n], o.Stop != "") })
+}
+
+// CheckRecovered looks at an object whose write was undone: it must be as well as
+// it was before the write. No answer is never a yes.
+func (p *Pass) CheckRecovered(ctx context.Context, i int) *rollout.Check {
+	rec := p.Records.Record(i)
+	obj, err := p.Targets.Read(ctx, p.Records.Target(i).Object)
+	switch {
+	case kube.Classify(err) == kube.Gone, err == nil && obj.GetDeletionTimestamp() != nil, rec.Write == nil:
+		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
+			Message: "nothing of it is left that could recover"}
+	case err != nil:
+		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
+			Message: "the object couldn't be read: " + err.Error()}
+	}
+	return healthcheck.AsWellAsBefore(p.Remediation.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
 }

@@ -11,12 +11,72 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
-// checkRemoved verifies a removal: the object that was removed is gone, nobody has
+// checkRemoval verifies a removal, that the policy finds no more what was removed, and that a deletion, which can be
+// undone, brings no violation to another object.
+func (p *Pass) checkRemoval(ctx context.Context, i int, obj *unstructured.Unstructured, err error,
+	stopped bool) *rollout.Check {
+	rec := p.Records.Record(i)
+	c := p.checkRemoved(ctx, rec.Write, obj, err, stopped)
+	if c.Result != rollout.CheckPassed || stopped {
+		return c
+	}
+	shown := func(ctx context.Context, policies []string) error {
+		return p.removalShown(ctx, policies, p.Records.Target(i).Object, obj, err)
+	}
+	if p.looksUp() {
+		if behind := shown(ctx, []string{p.policyName()}); behind != nil {
+			return unobserved("what the policy looks up isn't as new as the removal: %v", behind)
+		}
+	}
+	if rec.Write.Action != v1alpha1.ActionDelete || rec.Write.Manifest == nil {
+		return c
+	}
+	deleted, unreadable := fix.ManifestOf(rec.Write)
+	if unreadable != nil {
+		return unobserved("what the deletion brings to others can't be determined: %v", unreadable)
+	}
+	if broken := p.checkNeighbours(ctx, deleted, rec, shown); broken != nil {
+		return broken
+	}
+	return c
+}
+
+// removalShown waits a moment until some policies find what was removed no more, or find what is there under its name
+// by now as it is: obj, or an error that nothing is.
+func (p *Pass) removalShown(ctx context.Context, policies []string, ref v1alpha1.ObjectReference,
+	obj *unstructured.Unstructured, err error) error {
+	return p.until(ctx, func() error {
+		return each(policies, func(name string) error {
+			if err != nil {
+				return p.lacks(name, []v1alpha1.ObjectReference{ref})
+			}
+			return p.Snapshot.Shows(name, obj)
+		})
+	})
+}
+
+// leftOf is what is there under the name of a removed object; nil for nothing. The error is that it is that object
+// itself, which isn't gone yet, or that nobody knows.
+func (p *Pass) leftOf(ctx context.Context, ref v1alpha1.ObjectReference) (*unstructured.Unstructured, error) {
+	obj, err := p.Targets.Read(ctx, ref)
+	switch {
+	case kube.Classify(err) == kube.Gone:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case string(obj.GetUID()) == ref.UID && obj.GetDeletionTimestamp() != nil:
+		return nil, fmt.Errorf("%s: %s", ref.String(), stillThere(obj))
+	}
+	return obj, nil
+}
+
+// checkRemoved verifies a removal by itself: the object that was removed is gone, nobody has
 // made the same violation again under its name, and of an evicted Pod neither what its
 // controller has made in its place violates, nor is the controller unwell.
 func (p *Pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, obj *unstructured.Unstructured, err error,

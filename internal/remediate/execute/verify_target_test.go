@@ -112,6 +112,11 @@ func TestAWrittenTargetIsVerified(t *testing.T) {
 		}, want: rollout.CheckFailed, why: v1alpha1.ReasonStillViolating, says: "still bad"},
 		"the policy can't be evaluated": {reason: "no answer is no pass", meanwhile: brokenRule,
 			want: rollout.CheckWaiting, says: "division by zero"},
+		"what the policy looks up isn't known": {reason: "it says nothing of the fix", meanwhile: func(b *bench) {
+			b.pass.Snapshot = fixtest.Verdicts{"state": func(map[string]any) *policy.Decision {
+				return &policy.Decision{Err: &policy.UnknownReferenceError{Kind: "Service", Err: errors.New("stale")}}
+			}}
+		}, want: rollout.CheckWaiting, why: v1alpha1.ReasonUnobserved, says: "Service: stale"},
 		"its namespace can't be read": {reason: "no answer is no pass", meanwhile: unreadable("shop"),
 			want: rollout.CheckWaiting, why: v1alpha1.ReasonUnobserved, says: "the namespace couldn't be read"},
 		"the policy doesn't concern it any more": {reason: "health counts",

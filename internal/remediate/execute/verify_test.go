@@ -11,15 +11,15 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 func TestVerificationPassesAWaivedObject(t *testing.T) {
 	for want, until := range map[string]time.Time{
 		"": fixtest.Now.Add(time.Hour), v1alpha1.ReasonStillViolating: fixtest.Now} {
 		snapshot := fixtest.Waived(t, "owner", until)
-		p := &Pass{Targets: &fix.Targets{Mapper: meta.NewDefaultRESTMapper(nil),
+		p := &Pass{Targets: &targets.Client{Mapper: meta.NewDefaultRESTMapper(nil),
 			Clock: clocktesting.NewFakePassiveClock(fixtest.Now)}, Remediation: &v1alpha1.Remediation{},
 			Snapshot: snapshot}
 		p.Remediation.Spec.Plan.Policy.Name = "owner"

@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // bench is a target with its fix on a simulated API server.
@@ -39,9 +40,9 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
 	api := fixtest.NewServer(objects...)
 	p := &Pass{Remediation: &v1alpha1.Remediation{}, Records: &record.Records{},
-		Targets: &fix.Targets{Reader: api, Writer: api, Mapper: fixtest.Mapper(),
+		Targets: &targets.Client{Reader: api, Writer: api, Mapper: fixtest.Mapper(),
 			Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Annotate: true,
-			Owners: fix.OwnerMemo{Reader: api}}}
+			Owners: targets.OwnerMemo{Reader: api}}}
 	p.Remediation.Name = "plan-1"
 	p.Remediation.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "state", Revision: fixtest.Revision}
 	p.Remediation.Spec.Plan.Strategy.SetDefaults()

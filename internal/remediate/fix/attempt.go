@@ -13,20 +13,20 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // Attempt is one try to compute and prove a target's fix, from fresh state.
 type Attempt struct {
-	Targets  *Targets
+	Targets  *targets.Client
 	Plan     v1alpha1.RemediationPlan
 	Target   v1alpha1.Target
 	Canary   bool
 	Previous v1alpha1.TargetRecord
-	Snapshot Verdicts
+	Snapshot targets.Verdicts
 	// Remediation is the plan's name.
 	Remediation string
 
@@ -94,6 +94,23 @@ func (a *Attempt) request(object map[string]any) *policy.Request {
 	return a.Targets.Audit(object, a.Namespace)
 }
 
+// afterwards asks about an object in a cluster in which the fix has been made, as far as rules
+// look other objects up.
+func (a *Attempt) afterwards(object map[string]any) *policy.Request {
+	namespace := a.Namespace
+	if in, _ := action.Lookup(object, "/metadata/namespace"); namespace == nil && in == a.Object.GetName() {
+		namespace = &unstructured.Unstructured{Object: a.Patched} // it is the target itself
+	}
+	r := a.Targets.Audit(object, namespace)
+	if a.Patched != nil {
+		r.Beside = append(r.Beside, a.Patched)
+	}
+	for _, made := range a.manifests() {
+		r.Beside = append(r.Beside, made.Object)
+	}
+	return r
+}
+
 // Skipped is the record of a target that is left alone.
 func (a *Attempt) Skipped(reason, message string) *v1alpha1.TargetRecord {
 	return a.ended(v1alpha1.TargetSkipped, reason, message)
@@ -123,7 +140,7 @@ func (a *Attempt) Pending(reason, message string) *v1alpha1.TargetRecord {
 func (a *Attempt) Retry(message string, after time.Duration) *v1alpha1.TargetRecord {
 	if limit := a.Plan.Strategy.RetryLimit; limit != nil && a.Previous.Attempts >= *limit {
 		return a.Failed(v1alpha1.ReasonRetriesExhausted,
-			fmt.Sprintf("gave up after %d tries: %s", a.Previous.Attempts+1, message))
+			fmt.Sprintf("gave up after %s: %s", prose.Count(a.Previous.Attempts+1, "try"), message))
 	}
 	rec := a.Pending(v1alpha1.ReasonRetrying, message)
 	rec.Attempts++
@@ -155,6 +172,27 @@ func (a *Attempt) waitFor(reason, what, message string) *v1alpha1.TargetRecord {
 	return rec
 }
 
+// unjudged is the record of a target that a policy can't judge. It waits for what rules look up to be known, which says
+// nothing of the fix; all else is an error of the policy.
+func (a *Attempt) unjudged(err error, message string) *v1alpha1.TargetRecord {
+	if policy.LookupUnknown(err) {
+		return a.waitFor(v1alpha1.ReasonUnobserved, "judged", message)
+	}
+	return a.Failed(v1alpha1.ReasonEvaluationError, message)
+}
+
+// AwaitLookups leaves the target pending until what the policy looks up is as the plan has left it.
+func (a *Attempt) AwaitLookups(behind error) v1alpha1.TargetRecord {
+	return a.KeepLanding(*a.waitFor(v1alpha1.ReasonUnobserved, "judged",
+		"what the policy references isn't as this plan has left it yet: "+behind.Error()))
+}
+
+// AwaitScan leaves the target pending until it would be found what its write brings to other objects.
+func (a *Attempt) AwaitScan(unseen error) v1alpha1.TargetRecord {
+	return a.KeepLanding(*a.waitFor(v1alpha1.ReasonUnobserved, "written",
+		"whether its write makes other objects violate a policy couldn't be told: "+unseen.Error()))
+}
+
 // FromError decides what an API error before the write means for the target.
 func (a *Attempt) FromError(err error) *v1alpha1.TargetRecord {
 	if message, kept := kube.KeptByBudget(err); kept {
@@ -163,11 +201,14 @@ func (a *Attempt) FromError(err error) *v1alpha1.TargetRecord {
 	if kube.DeniedByAdmission(err) { // as 403 by a webhook, as 422 by an admission policy
 		return a.Failed(v1alpha1.ReasonAdmissionDenied, err.Error())
 	}
+	if kube.PutOffByAdmission(err) {
+		return a.waitFor(v1alpha1.ReasonUnobserved, "judged", err.Error())
+	}
 	switch kube.Classify(err) {
 	case kube.Gone:
 		return a.Skipped(v1alpha1.ReasonGone, "the object doesn't exist any more")
 	case kube.Unserved:
-		return a.waitFor(v1alpha1.ReasonNotServed, "written", Unserved(err))
+		return a.waitFor(v1alpha1.ReasonNotServed, "written", targets.Unserved(err))
 	case kube.Invalid:
 		return a.Failed(v1alpha1.ReasonDryRunRefused, err.Error())
 	case kube.Forbidden:
@@ -177,16 +218,4 @@ func (a *Attempt) FromError(err error) *v1alpha1.TargetRecord {
 	case kube.OK, kube.Transient:
 	}
 	return a.Retry(err.Error(), a.Targets.Backoff(a.Previous.Attempts))
-}
-
-// Verdicts is what the proof of a fix asks of the policies in force.
-type Verdicts interface {
-	// Definition is a policy, or nil; shared.
-	Definition(name string) *v1alpha1.ClusterRegoPolicy
-	// Revision is the one of a policy that judges.
-	Revision(name string) (string, bool)
-	// EvaluateOne asks one policy; it isn't matched when it doesn't concern the object.
-	EvaluateOne(ctx context.Context, name string, r *policy.Request) (catalog.Result, bool)
-	// Evaluate asks every policy that concerns the object.
-	Evaluate(ctx context.Context, r *policy.Request) []catalog.Result
 }

@@ -25,6 +25,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 func TestARemovalThatArrivesLateIsOurs(t *testing.T) {
@@ -163,8 +164,8 @@ func TestOnlyWhatTheFixSays(t *testing.T) {
 }
 
 // targetsAt knows no kind and reads nothing.
-func targetsAt(now time.Time) *Targets {
-	return &Targets{Mapper: meta.NewDefaultRESTMapper(nil), Clock: clocktesting.NewFakePassiveClock(now)}
+func targetsAt(now time.Time) *targets.Client {
+	return &targets.Client{Mapper: meta.NewDefaultRESTMapper(nil), Clock: clocktesting.NewFakePassiveClock(now)}
 }
 
 func attemptAt(snapshot *catalog.Snapshot, object *unstructured.Unstructured) *Attempt {
@@ -198,7 +199,7 @@ func TestAWebhookThatDoesntAnswerDeniesNothing(t *testing.T) {
 	down := apierrors.NewInternalError(
 		errors.New(
 			`failed calling webhook "deny.example.com": failed to call webhook: Post "https://deny.example.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`))
-	a := &Attempt{Targets: &Targets{Clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
+	a := &Attempt{Targets: &targets.Client{Clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
 		Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
 	a.Plan.Strategy.SetDefaults()
 	for range 20 {

@@ -91,7 +91,7 @@ func NotedBeyond(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 			"its dry run: find out who, and have them treat both alike", w.Beyond)
 		if w.Surplus != "" {
 			rec.Message += fmt.Sprintf(
-				"; %s can't be set back: its value before isn't recorded, or somebody may have set it since", w.Surplus)
+				"; %s can't be reverted: its value before isn't recorded, or somebody may have set it since", w.Surplus)
 		}
 		rec.Message = prose.Shorten(rec.Message, 1024)
 		break

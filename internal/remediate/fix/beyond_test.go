@@ -3,6 +3,8 @@
 package fix
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -51,7 +53,56 @@ func TestWhatIsTooLargeForTheRecordIsNamedAndLeft(t *testing.T) {
 	}
 	noted := NotedBeyond(v1alpha1.TargetRecord{Write: rec})
 	if noted.Reason != v1alpha1.ReasonFixChangesMore ||
-		!strings.Contains(noted.Message, "/data/more can't be set back") {
+		!strings.Contains(noted.Message, "/data/more can't be reverted") {
 		t.Errorf("%s: %s", noted.Reason, noted.Message)
+	}
+}
+
+// added is one field that came with a write, of so many bytes as JSON.
+func added(t *testing.T, path string, bytes int) action.Field {
+	t.Helper()
+	field := action.Field{Path: path, After: "", HasAfter: true}
+	raw, err := json.Marshal([]action.Field{field})
+	if err != nil {
+		t.Fatal(err)
+	}
+	field.After = strings.Repeat("x", max(bytes-len(raw), 0))
+	return field
+}
+
+func TestARecordTakesWhatJustFits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		fields int // that the record holds already
+		more   action.Field
+		fits   bool
+	}{
+		"as many bytes as there is room for": {reason: "the limit is what still fits", fields: 1,
+			more: added(t, "/data/more", maxBeyondBytes), fits: true},
+		"a byte more": {reason: "it is named and left", fields: 1, more: added(t, "/data/more", maxBeyondBytes+1)},
+		"as many fields as the schema takes": {reason: "the limit is the schema's", fields: maxRecordItems - 1,
+			more: added(t, "/data/more", 0), fits: true},
+		"a field more": {reason: "the API server would refuse the record", fields: maxRecordItems,
+			more: added(t, "/data/more", 0)},
+		"as long a path as the schema takes": {reason: "the limit is the schema's", fields: 1,
+			more: added(t, "/"+strings.Repeat("p", maxPathBytes-1), 0), fits: true},
+		"a longer path": {reason: "the API server would refuse the record", fields: 1,
+			more: added(t, "/"+strings.Repeat("p", maxPathBytes), 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var fields []action.Field
+			for i := range tc.fields {
+				fields = append(fields, action.Field{Path: fmt.Sprintf("/data/k%d", i), After: "v", HasAfter: true})
+			}
+			rec := &v1alpha1.WriteRecord{}
+			if err := addToRecord(rec, fields, []action.Field{tc.more}, nil); err != nil {
+				t.Fatal(err)
+			}
+			recorded := len(rec.Fields) == tc.fields+1 && rec.Surplus == ""
+			if named := rec.Fields == nil && rec.Surplus != ""; recorded != tc.fits || named == tc.fits {
+				t.Errorf("%d fields recorded, left %.40q, want recorded: %t (%s)", len(rec.Fields), rec.Surplus,
+					tc.fits, tc.reason)
+			}
+		})
 	}
 }

@@ -19,32 +19,37 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // creation makes another object. It bears the plan's name and the target's UID,
 // by which it is known after a crash and when it is to be undone.
 type creation struct{}
 
-// manifest completes what the policy gives: the namespace of the target, and the
+// manifests are the objects that the fix makes, as they are sent: what the policy gives, with their namespace and the
 // marks of the plan.
-func (a *Attempt) manifest(made map[string]any) (*unstructured.Unstructured, error) {
-	made = action.Marked(made,
-		map[string]string{v1alpha1.LabelPolicy: a.Plan.Policy.Name, v1alpha1.LabelRemediation: a.Remediation},
-		map[string]string{v1alpha1.AnnotationCreatedFor: a.Target.Object.UID})
-	obj := &unstructured.Unstructured{Object: made}
-	gvk := obj.GroupVersionKind()
+func (a *Attempt) manifests() (made []*unstructured.Unstructured) {
+	for _, given := range action.Made(a.Object.Object, a.Steps) {
+		made = append(made, &unstructured.Unstructured{Object: action.Marked(given,
+			map[string]string{v1alpha1.LabelPolicy: a.Plan.Policy.Name, v1alpha1.LabelRemediation: a.Remediation},
+			map[string]string{v1alpha1.AnnotationCreatedFor: a.Target.Object.UID})})
+	}
+	return made
+}
+
+// fitsScope says with an error that an object isn't one that the target may get.
+func (a *Attempt) fitsScope(made *unstructured.Unstructured) error {
+	gvk := made.GroupVersionKind()
 	mapping, err := a.Targets.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
-		return nil, fmt.Errorf("create %s %s: %w", obj.GetKind(), obj.GetName(), err)
+		return fmt.Errorf("create %s %s: %w", made.GetKind(), made.GetName(), err)
 	}
-	namespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace
-	if namespaced != (a.Object.GetNamespace() != "") {
-		return nil, fmt.Errorf("create %s %s: an object in a namespace may get another in that namespace, one of the "+
-			"cluster another of the cluster, and nothing else",
-			obj.GetKind(), obj.GetName())
+	if namespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace; namespaced != (made.GetNamespace() != "") {
+		return fmt.Errorf("create %s %s: an object in a namespace may get another in that namespace, one of the "+
+			"cluster another of the cluster, a Namespace also one in itself (its manifest names it in "+
+			"metadata.namespace), and nothing else", made.GetKind(), made.GetName())
 	}
-	obj.SetNamespace(a.Object.GetNamespace())
-	return obj, nil
+	return nil
 }
 
 func (c creation) dryRun(ctx context.Context, a *Attempt, w *Write) *v1alpha1.TargetRecord {
@@ -56,7 +61,7 @@ func (c creation) dryRun(ctx context.Context, a *Attempt, w *Write) *v1alpha1.Ta
 	w.Record.Object = &v1alpha1.ObjectReference{APIVersion: w.Base.GetAPIVersion(), Kind: w.Base.GetKind(),
 		Namespace: w.Base.GetNamespace(), Name: w.Base.GetName()}
 	w.Record.UID, w.Record.ResourceVersion = "", ""
-	stored, err := a.Targets.create(ctx, w.Base, client.DryRunAll)
+	stored, err := a.Targets.Create(ctx, w.Base, client.DryRunAll)
 	if apierrors.IsAlreadyExists(err) {
 		f, err := c.Find(ctx, a.Targets, a.Target.Object, &w.Record)
 		switch {
@@ -88,8 +93,8 @@ func (a *Attempt) notCreated(w *Write, err error) *v1alpha1.TargetRecord {
 	return a.FromError(err)
 }
 
-func (c creation) Send(ctx context.Context, t *Targets, w *Write) error {
-	stored, err := t.create(ctx, w.Base)
+func (c creation) Send(ctx context.Context, t *targets.Client, w *Write) error {
+	stored, err := t.Create(ctx, w.Base)
 	if apierrors.IsAlreadyExists(err) {
 		f, findErr := c.Find(ctx, t, v1alpha1.ObjectReference{}, &w.Record)
 		if findErr != nil || f.Side != SideAfter {
@@ -106,7 +111,7 @@ func (c creation) Send(ctx context.Context, t *Targets, w *Write) error {
 // Keep leaves the UID of an object that somebody else made out of the record: it
 // isn't ours to undo.
 func (creation) Keep(rec *v1alpha1.WriteRecord, stored *unstructured.Unstructured) error {
-	manifest, err := manifestOf(rec)
+	manifest, err := ManifestOf(rec)
 	if err != nil {
 		return err
 	}
@@ -120,9 +125,9 @@ func (creation) Keep(rec *v1alpha1.WriteRecord, stored *unstructured.Unstructure
 
 // Find says after when the object is there and is ours, or holds all that ours
 // would.
-func (creation) Find(ctx context.Context, t *Targets, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (
+func (creation) Find(ctx context.Context, t *targets.Client, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (
 	Finding, error) {
-	manifest, err := manifestOf(w)
+	manifest, err := ManifestOf(w)
 	if err != nil {
 		return Finding{}, err
 	}
@@ -142,9 +147,9 @@ func (creation) Find(ctx context.Context, t *Targets, _ v1alpha1.ObjectReference
 }
 
 // Undo deletes what was made, unless somebody has changed it since.
-func (creation) Undo(ctx context.Context, t *Targets, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord,
+func (creation) Undo(ctx context.Context, t *targets.Client, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord,
 	f Finding) Undone {
-	manifest, err := manifestOf(w)
+	manifest, err := ManifestOf(w)
 	if err != nil {
 		return Undone{Err: err}
 	}
@@ -161,7 +166,7 @@ func (creation) Undo(ctx context.Context, t *Targets, _ v1alpha1.ObjectReference
 				"somebody has changed %s since it was created: it is kept; delete it if nobody needs it",
 				w.Object.String())}
 	}
-	if err := t.remove(ctx, f.Object); err != nil && kube.Classify(err) != kube.Gone {
+	if err := t.Remove(ctx, f.Object); err != nil && kube.Classify(err) != kube.Gone {
 		return Undone{Err: err}
 	}
 	return Undone{State: v1alpha1.TargetReverted}
@@ -173,7 +178,8 @@ func ours(obj, manifest *unstructured.Unstructured) bool {
 		obj.GetAnnotations()[v1alpha1.AnnotationCreatedFor] == manifest.GetAnnotations()[v1alpha1.AnnotationCreatedFor]
 }
 
-func manifestOf(w *v1alpha1.WriteRecord) (*unstructured.Unstructured, error) {
+// ManifestOf is the object that a recorded write creates, or has deleted.
+func ManifestOf(w *v1alpha1.WriteRecord) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{}
 	if w.Manifest == nil {
 		return nil, fmt.Errorf("the record holds no manifest")

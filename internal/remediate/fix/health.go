@@ -11,9 +11,11 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // RequireKnownHealth leaves a target alone whose health nobody can tell, before
@@ -37,8 +39,8 @@ const maxHealthReads = 3
 // UnknownHealth is closed while nobody can tell the health of a kind among the
 // targets that are to be written: that is shown before the first write, and not by
 // failures in the midst of a rollout. One object is read of each kind without a rule.
-func (t *Targets) UnknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy, policyName string, snapshot Verdicts,
-	pending []v1alpha1.ObjectReference) rollout.Gate {
+func UnknownHealth(ctx context.Context, t *targets.Client, s v1alpha1.RolloutStrategy, policyName string,
+	snapshot targets.Verdicts, pending []v1alpha1.ObjectReference) rollout.Gate {
 	if healthcheck.Covered(s) != "" {
 		return rollout.Gate{}
 	}
@@ -57,7 +59,7 @@ func (t *Targets) UnknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy,
 		}
 		reads[gvk] = maxHealthReads
 		health, message, err := healthcheck.Of(s, obj)
-		if err == nil && health == kube.Unknown && !t.wouldRemove(ctx, policyName, snapshot, obj) {
+		if err == nil && health == kube.Unknown && !wouldRemove(ctx, t, policyName, snapshot, obj) {
 			kinds, why = append(kinds, healthcheck.KindName(gvk)), message
 		}
 	}
@@ -68,9 +70,10 @@ func (t *Targets) UnknownHealth(ctx context.Context, s v1alpha1.RolloutStrategy,
 		Message: healthcheck.Advice(why, strings.Join(kinds, ", "))}
 }
 
-// wouldRemove says whether the fix of an object takes it away.
-func (t *Targets) wouldRemove(ctx context.Context, policyName string, snapshot Verdicts,
+// wouldRemove says whether the fix of an object takes it away, or nobody knows at the moment: then it is asked again
+// right before its write.
+func wouldRemove(ctx context.Context, t *targets.Client, policyName string, snapshot targets.Verdicts,
 	obj *unstructured.Unstructured) bool {
 	result, matched, err := t.Judge(ctx, snapshot, policyName, obj)
-	return err == nil && matched && action.Remove(result.Actions)
+	return err == nil && matched && (action.Remove(result.Actions) || policy.LookupUnknown(result.Err))
 }

@@ -37,11 +37,7 @@ func (a *Attempt) lateArrival() *v1alpha1.TargetRecord {
 		return nil
 	}
 	now, rec := metav1.NewMicroTime(a.Targets.Clock.Now()), *a.Previous.DeepCopy()
-	err = Arrived(rec.Write, a.Object)
-	if err == nil {
-		err = Patching{}.Keep(rec.Write, a.Object)
-	}
-	if err != nil {
+	if err := Arrived(rec.Write, a.Object); err != nil {
 		return a.Retry(err.Error(), a.Targets.Backoff(a.Previous.Attempts))
 	}
 	rec = Applied(rec, now)

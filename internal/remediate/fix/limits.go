@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -41,10 +42,11 @@ func RecordWithinLimit(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 		items, ops, longest = max(items, len(w.Fields), len(w.Keys)), max(ops, len(w.Ops)), max(longest, longestPath(w))
 	}
 	if total > maxRecordBytes || max(items, ops) > maxRecordItems || longest > maxPathBytes {
-		return a.TooLarge(fmt.Sprintf("the fix has %d operations on %d fields, and its record %d bytes with what it "+
+		return a.TooLarge(fmt.Sprintf("the fix has %s on %s, and its record %d bytes with what it "+
 			"creates or deletes; the limits are %d, %d and %d, and paths of %d bytes: "+
 			"have the object's owner fix it, or let the fix change less",
-			ops, items, total, maxRecordItems, maxRecordItems, maxRecordBytes, maxPathBytes))
+			prose.Count(ops, "operation"), prose.Count(items, "field"), total, maxRecordItems, maxRecordItems,
+			maxRecordBytes, maxPathBytes))
 	}
 	return nil
 }

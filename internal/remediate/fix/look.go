@@ -19,7 +19,7 @@ func (a *Attempt) Look(ctx context.Context) v1alpha1.TargetRecord {
 	}
 	if a.Target.SkipReason == v1alpha1.ReasonFighting {
 		return *a.propose(ctx, a.Skipped(v1alpha1.ReasonFighting,
-			"it was fixed again and again, and somebody keeps setting it back (it was last written by "+
+			"it was fixed again and again, and somebody keeps reverting it (it was last written by "+
 				kube.OtherManager(a.Object, v1alpha1.FieldManager)+"): the event on the object says how to go on"))
 	}
 	if a.Target.SkipReason == v1alpha1.ReasonNamespaceFailed {

@@ -670,7 +670,7 @@ func TestWhatComesWithAWriteIsRecorded(t *testing.T) {
 				metav1.NewMicroTime(fixtest.Now))
 			if c := CheckBeyond(noted); (c != nil) != (tc.beyond != "") ||
 				c != nil && (c.Reason != v1alpha1.ReasonFixChangesMore || !strings.Contains(c.Message, tc.beyond) ||
-					strings.Contains(c.Message, "can't be set back") != (tc.surplus != "")) {
+					strings.Contains(c.Message, "can't be reverted") != (tc.surplus != "")) {
 				t.Errorf("%s: %+v", tc.reason, c)
 			}
 		})

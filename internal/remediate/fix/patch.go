@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/surplus"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // Patching carries out a JSON Patch of the target or of its status.
@@ -75,7 +76,7 @@ func (a *Attempt) onlyWhatItSays(
 }
 
 // Send is Operation.Send.
-func (p Patching) Send(ctx context.Context, t *Targets, w *Write) error {
+func (p Patching) Send(ctx context.Context, t *targets.Client, w *Write) error {
 	ops, keys, fields := w.Ops, w.Keys, w.Fields
 	if all := w.Combined; all != nil {
 		ops, keys, fields = all.Ops, all.Keys, all.Fields
@@ -105,7 +106,7 @@ func (Patching) Keep(rec *v1alpha1.WriteRecord, stored *unstructured.Unstructure
 }
 
 // Find is Operation.Find.
-func (Patching) Find(ctx context.Context, t *Targets, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (
+func (Patching) Find(ctx context.Context, t *targets.Client, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (
 	Finding, error) {
 	obj, err := t.Read(ctx, ref)
 	switch {
@@ -142,7 +143,7 @@ func SideOf(obj *unstructured.Unstructured, write *v1alpha1.WriteRecord) (Side, 
 }
 
 // Undo sends the inverse patch, and believes only what the server answers.
-func (Patching) Undo(ctx context.Context, t *Targets, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord,
+func (Patching) Undo(ctx context.Context, t *targets.Client, _ v1alpha1.ObjectReference, w *v1alpha1.WriteRecord,
 	f Finding) Undone {
 	fields, err := action.FromRecordFields(w.Fields)
 	if err != nil {

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/permissions"
-	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // permissionsPoll is how often a target is tried again whose fix lacks a permission.
@@ -22,13 +20,12 @@ const permissionsPoll = 10 * time.Second
 // and to the status that it patches.
 func (a *Attempt) PermissionNeeds() []permissions.Need {
 	var wanted []permissions.Need
+	for _, made := range a.manifests() {
+		wanted = append(wanted, permissions.Need{Kind: made.GroupVersionKind(),
+			Verbs: []string{"get", "create", "delete"}, Namespace: made.GetNamespace()})
+	}
 	for _, s := range a.Steps {
-		switch {
-		case s.Type == policy.ActionCreate:
-			gvk := (&unstructured.Unstructured{Object: s.Object}).GroupVersionKind()
-			wanted = append(wanted, permissions.Need{Kind: gvk, Verbs: []string{"get", "create", "delete"},
-				Namespace: a.Object.GetNamespace()})
-		case s.Subresource != "":
+		if s.Subresource != "" {
 			wanted = append(wanted, permissions.Need{Kind: a.Object.GroupVersionKind(), Subresource: s.Subresource,
 				Verbs: []string{"patch"}, Namespace: a.Object.GetNamespace()})
 		}

@@ -88,7 +88,7 @@ func JudgeAgain(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	case !matched:
 		return a.Skipped(v1alpha1.ReasonAlreadyClean, "the policy doesn't concern the object any more")
 	case result.Err != nil:
-		return a.Failed(v1alpha1.ReasonEvaluationError, result.Err.Error())
+		return a.unjudged(result.Err, result.Err.Error())
 	case len(result.Violations) == 0:
 		if rec := a.lateArrival(); rec != nil {
 			return rec
@@ -144,7 +144,7 @@ func (a *Attempt) noCanary(reason, why string) *v1alpha1.TargetRecord {
 // the target.
 func ComputeFix(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	var err error
-	if a.Steps, a.Patched, err = action.Plan(a.Object.Object, a.decision.Actions, a.Targets.Clock.Now()); err != nil {
+	if a.Steps, a.Patched, err = action.Steps(a.Object.Object, a.decision.Actions, a.Targets.Clock.Now()); err != nil {
 		return a.Failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
 	if a.Patched == nil {
@@ -154,19 +154,18 @@ func ComputeFix(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 		return a.Failed(v1alpha1.ReasonFixInvalid,
 			"the fix sets "+v1alpha1.AnnotationLastRemediation+", which only the manager does")
 	}
-	changes := len(a.Steps) > 0 && a.Steps[0].Type == policy.ActionCreate
-	if !changes && len(action.Diff(a.Object.Object, a.Patched))+
+	if len(a.manifests()) == 0 && len(action.Diff(a.Object.Object, a.Patched))+
 		len(action.DiffStatus(a.Object.Object, a.Patched)) == 0 {
 		return a.Failed(v1alpha1.ReasonFixChangesNothing, "the fix leaves the object as it is")
 	}
 	return a.Resolves(ctx, a.Patched, "after the fix")
 }
 
-// Resolves judges the object as it would be.
+// Resolves judges the object as it would be, and what rules look up as it would be.
 func (a *Attempt) Resolves(ctx context.Context, object map[string]any, when string) *v1alpha1.TargetRecord {
-	result, matched := a.Snapshot.EvaluateOne(ctx, a.Plan.Policy.Name, a.request(object))
+	result, matched := a.Snapshot.EvaluateOne(ctx, a.Plan.Policy.Name, a.afterwards(object))
 	if matched && result.Err != nil {
-		return a.Failed(v1alpha1.ReasonEvaluationError, when+": "+result.Err.Error())
+		return a.unjudged(result.Err, when+": "+result.Err.Error())
 	}
 	if left := result.Enforced(); matched && len(left) > 0 {
 		return a.Failed(v1alpha1.ReasonFixIneffective, when+" the object would still violate: "+left[0].Message)
@@ -178,11 +177,9 @@ func (a *Attempt) Resolves(ctx context.Context, object map[string]any, when stri
 // after: a fix may not bring a violation that wasn't there, unless it is waived,
 // nor make an object that violates any.
 func PassEveryPolicy(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
-	for _, s := range a.Steps {
-		if s.Type == policy.ActionCreate {
-			if rec := a.newViolations(ctx, nil, s.Object, "the object to create"); rec != nil {
-				return rec
-			}
+	for _, made := range a.manifests() {
+		if rec := a.newViolations(ctx, nil, made.Object, "the object to create"); rec != nil {
+			return rec
 		}
 	}
 	if a.Patched == nil {
@@ -200,16 +197,18 @@ func PassEveryPolicy(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 }
 
 // newViolations fails the target when an object has a violation of an enforced
-// policy that it didn't have before.
+// policy that it didn't have before. It waits while that isn't known.
 func (a *Attempt) newViolations(ctx context.Context, before map[string]policy.Decision, object map[string]any,
 	what string) *v1alpha1.TargetRecord {
-	for _, r := range a.Snapshot.Evaluate(ctx, a.request(object)) {
+	for _, r := range a.Snapshot.Evaluate(ctx, a.afterwards(object)) {
 		if r.Definition.Spec.Admission.Action == v1alpha1.AdmissionAudit && r.Policy != a.Plan.Policy.Name {
 			continue
 		}
 		if r.Err != nil {
-			return a.Failed(v1alpha1.ReasonEvaluationError,
-				fmt.Sprintf("policy %s can't judge %s: %v", r.Policy, what, r.Err))
+			return a.unjudged(r.Err, fmt.Sprintf("policy %s can't judge %s: %v", r.Policy, what, r.Err))
+		}
+		if was := before[r.Policy].Err; policy.LookupUnknown(was) { // it is known again, but what is new isn't
+			return a.unjudged(was, fmt.Sprintf("policy %s couldn't judge the object as it is: %v", r.Policy, was))
 		}
 		if added := policy.NewSince(before[r.Policy].Violations, r.Enforced()); len(added) > 0 {
 			return a.Failed(v1alpha1.ReasonFixBreaksPolicy,
@@ -222,6 +221,7 @@ func (a *Attempt) newViolations(ctx context.Context, before map[string]policy.De
 // dryRunOnServer tries every write of the fix, each on the object as it was read.
 func dryRunOnServer(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	a.Writes = nil
+	made := a.manifests()
 	for _, s := range a.Steps {
 		w := &Write{Step: s, Base: a.Object}
 		w.Record = v1alpha1.WriteRecord{UID: string(a.Object.GetUID()), ResourceVersion: a.Object.GetResourceVersion()}
@@ -229,8 +229,8 @@ func dryRunOnServer(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 			w.Record.Action = known.Allowed
 		}
 		if s.Type == policy.ActionCreate {
-			var err error
-			if w.Base, err = a.manifest(s.Object); kube.Classify(err) == kube.Unserved {
+			w.Base, made = made[0], made[1:]
+			if err := a.fitsScope(w.Base); kube.Classify(err) == kube.Unserved {
 				return a.FromError(err)
 			} else if err != nil {
 				return a.Failed(v1alpha1.ReasonFixInvalid, err.Error())

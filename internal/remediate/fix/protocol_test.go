@@ -24,6 +24,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // desk is an attempt to fix the ConfigMap shop/web of a simulated API server, whose
@@ -40,8 +41,8 @@ func newDesk(t *testing.T, objects ...client.Object) *desk {
 	api := fixtest.NewServer(objects...)
 	d := &desk{t: t, api: api, judges: fixtest.Verdicts{"state": fixtest.BadState(fixtest.SetState("good"))},
 		Attempt: &Attempt{Target: v1alpha1.Target{Object: fixtest.Web()}, Remediation: "plan-1",
-			Targets: &Targets{Reader: api, Writer: api, Mapper: fixtest.Mapper(), Annotate: true,
-				Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Owners: OwnerMemo{Reader: api}},
+			Targets: &targets.Client{Reader: api, Writer: api, Mapper: fixtest.Mapper(), Annotate: true,
+				Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Owners: targets.OwnerMemo{Reader: api}},
 			Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}}
 	d.Snapshot = d.judges
 	d.Plan.Policy = v1alpha1.PlannedPolicy{Name: "state", Revision: fixtest.Revision}
@@ -467,6 +468,13 @@ func TestTheGateIsClosedForKindsWhoseHealthNobodyCanTell(t *testing.T) {
 			d.says("state", policy.Decision{Violations: []policy.Violation{{}},
 				Actions: []policy.Action{{Type: policy.ActionDelete}}})
 		}},
+		"what the policy looks up isn't known": {reason: "whether it is removed is asked right before the write",
+			pending: many[3:], reads: 1, change: func(d *desk) {
+				d.says("state", policy.Decision{Err: &policy.UnknownReferenceError{Kind: "Service",
+					Err: errors.New("stale")}})
+			}},
+		"the policy fails": {reason: "that it removes it isn't known", pending: many[3:], closed: true, reads: 1,
+			change: func(d *desk) { d.says("state", policy.Decision{Err: errors.New("division by zero")}) }},
 		"the policy doesn't concern it": {reason: "then nothing removes it", pending: many[3:], closed: true, reads: 1,
 			change: func(d *desk) { d.Snapshot = fixtest.Verdicts{} }},
 	}
@@ -485,7 +493,7 @@ func TestTheGateIsClosedForKindsWhoseHealthNobodyCanTell(t *testing.T) {
 				obj.SetUID("there")
 				return nil
 			}})
-			got := d.Targets.UnknownHealth(t.Context(), d.Plan.Strategy, "state", d.Snapshot, tc.pending)
+			got := UnknownHealth(t.Context(), d.Targets, d.Plan.Strategy, "state", d.Snapshot, tc.pending)
 			if got.Closed != tc.closed || reads != tc.reads ||
 				tc.closed && (got.Reason != v1alpha1.ReasonHealthUnknown || !strings.Contains(got.Message, "Widget")) {
 				t.Errorf("%s: %+v after %d reads", tc.reason, got, reads)
@@ -511,6 +519,9 @@ func TestWhatAnErrorBeforeTheWriteMeans(t *testing.T) {
 			4 * time.Second},
 		"a conflict": {apierrors.NewConflict(maps, "web", nil), v1alpha1.TargetPending, v1alpha1.ReasonRetrying, 3,
 			time.Second / 2},
+		"admission can't judge it for now": {apierrors.NewServiceUnavailable(
+			`admission webhook "fail.evenkeel.dev" denied the request: the namespace can't be read`),
+			v1alpha1.TargetPending, v1alpha1.ReasonUnobserved, 2, waitPoll},
 		"anything else": {unavailable(), v1alpha1.TargetPending, v1alpha1.ReasonRetrying, 3, 4 * time.Second},
 	}
 	for name, tc := range cases {

@@ -13,9 +13,11 @@ import (
 )
 
 // RespectReach leaves objects alone that no fix may write: those of namespaces that
-// Keep the cluster or the manager alive, and of kinds by which one gets other permissions.
+// keep the cluster or the manager alive, and of kinds by which one gets other permissions.
 func RespectReach(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
-	if why := a.Targets.Reach.Object(KindOfTarget(a.Target.Object), a.Target.Object.Namespace); why != "" {
+	ref := a.Target.Object
+	if why := a.Targets.Reach.Target(KindOfTarget(ref), ref.Namespace, ref.Name,
+		v1alpha1.OnlyCreates(a.Plan.Strategy.AllowedActions)); why != "" {
 		return a.Skipped(v1alpha1.ReasonNotAllowed, why)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // HeldBack leaves a target for when the gate is open again. It is no try.
@@ -28,9 +29,9 @@ func (a *Attempt) HeldBack(why string) *v1alpha1.TargetRecord {
 func (a *Attempt) SameAsComputed(ctx context.Context) *v1alpha1.TargetRecord {
 	again := *a
 	again.Object, again.Namespace = nil, nil
-	fresh := &Targets{Reader: a.Targets.Reader, Writer: a.Targets.Writer, Mapper: a.Targets.Mapper,
+	fresh := &targets.Client{Reader: a.Targets.Reader, Writer: a.Targets.Writer, Mapper: a.Targets.Mapper,
 		Clock: a.Targets.Clock, Tools: a.Targets.Tools,
-		Owners: OwnerMemo{Reader: a.Targets.Owners.Reader}}
+		Owners: targets.OwnerMemo{Reader: a.Targets.Owners.Reader}}
 	again.Targets = fresh
 	again.Previous.Preceding, again.Previous.Write = nil, nil // not to be taken for arrived
 	for _, look := range []Check{ReadFresh, RespectOptOut, RespectOwnership} {

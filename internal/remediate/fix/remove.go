@@ -22,6 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/surplus"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // removal is what deletion and eviction have in common: the object that was read
@@ -30,7 +31,7 @@ type removal struct{}
 
 // Find says after as soon as the object is being deleted: that can't be stopped.
 // Who deleted it makes no difference.
-func (removal) Find(ctx context.Context, t *Targets, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (
+func (removal) Find(ctx context.Context, t *targets.Client, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) (
 	Finding, error) {
 	obj, err := t.Read(ctx, ref)
 	switch {
@@ -56,21 +57,21 @@ func (deletion) dryRun(ctx context.Context, a *Attempt, w *Write) *v1alpha1.Targ
 		return a.Failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
 	w.Record.Manifest = &apiextensionsv1.JSON{Raw: raw}
-	if err := a.Targets.remove(ctx, w.Base, client.DryRunAll); err != nil {
+	if err := a.Targets.Remove(ctx, w.Base, client.DryRunAll); err != nil {
 		return a.FromError(err)
 	}
 	return nil
 }
 
-func (deletion) Send(ctx context.Context, t *Targets, w *Write) error {
-	return t.remove(ctx, w.Base)
+func (deletion) Send(ctx context.Context, t *targets.Client, w *Write) error {
+	return t.Remove(ctx, w.Base)
 }
 
 // Undo makes the object again. It has a new UID, and no status until its
 // controller writes one.
-func (deletion) Undo(ctx context.Context, t *Targets, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord,
+func (deletion) Undo(ctx context.Context, t *targets.Client, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord,
 	f Finding) Undone {
-	manifest, err := manifestOf(w)
+	manifest, err := ManifestOf(w)
 	if err != nil {
 		return Undone{Err: err}
 	}
@@ -95,7 +96,7 @@ func (deletion) Undo(ctx context.Context, t *Targets, ref v1alpha1.ObjectReferen
 			Message: "somebody has created another object under its name: theirs is kept; the record's manifest is " +
 				"what was deleted"}
 	}
-	stored, err := t.create(ctx, manifest, client.FieldOwner(v1alpha1.RollbackFieldManager))
+	stored, err := t.Create(ctx, manifest, client.FieldOwner(v1alpha1.RollbackFieldManager))
 	if err != nil {
 		return Undone{Err: fmt.Errorf("create %s again: %w", ref.String(), err)}
 	}
@@ -155,18 +156,19 @@ func (eviction) dryRun(ctx context.Context, a *Attempt, w *Write) *v1alpha1.Targ
 	if root, known := lineage.Top(); known {
 		w.Record.Root = &root
 	}
-	if err := a.Targets.evict(ctx, w.Base, client.DryRunAll); err != nil {
+	if err := a.Targets.Evict(ctx, w.Base, client.DryRunAll); err != nil {
 		return a.FromError(err)
 	}
 	return nil
 }
 
-func (eviction) Send(ctx context.Context, t *Targets, w *Write) error {
-	return t.evict(ctx, w.Base)
+func (eviction) Send(ctx context.Context, t *targets.Client, w *Write) error {
+	return t.Evict(ctx, w.Base)
 }
 
 // Undo says that it can't.
-func (eviction) Undo(context.Context, *Targets, v1alpha1.ObjectReference, *v1alpha1.WriteRecord, Finding) Undone {
+func (eviction) Undo(context.Context, *targets.Client, v1alpha1.ObjectReference, *v1alpha1.WriteRecord,
+	Finding) Undone {
 	evict, _ := action.DefinitionOf(policy.ActionEvict)
 	return Undone{State: v1alpha1.TargetRevertConflict, Reason: v1alpha1.ReasonNoUndo, Message: evict.NoUndo}
 }

@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // Write is one write of an attempt: what the server is asked for, and the record
@@ -49,13 +50,13 @@ type Operation interface {
 	dryRun(context.Context, *Attempt, *Write) *v1alpha1.TargetRecord
 	// Send sends the write, guarded so that it changes nothing unless the object
 	// is as it was read.
-	Send(context.Context, *Targets, *Write) error
+	Send(context.Context, *targets.Client, *Write) error
 	// Find looks whether a recorded write has happened.
-	Find(context.Context, *Targets, v1alpha1.ObjectReference, *v1alpha1.WriteRecord) (Finding, error)
+	Find(context.Context, *targets.Client, v1alpha1.ObjectReference, *v1alpha1.WriteRecord) (Finding, error)
 	// Keep puts into the record what the server really stored.
 	Keep(*v1alpha1.WriteRecord, *unstructured.Unstructured) error
 	// Undo undoes a write that was found to have happened.
-	Undo(context.Context, *Targets, v1alpha1.ObjectReference, *v1alpha1.WriteRecord, Finding) Undone
+	Undo(context.Context, *targets.Client, v1alpha1.ObjectReference, *v1alpha1.WriteRecord, Finding) Undone
 }
 
 // OperationOf is what carries out a write.

@@ -7,6 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
@@ -39,6 +42,24 @@ func (v Verdicts) Definition(name string) *v1alpha1.ClusterRegoPolicy {
 
 // Revision is the same for all.
 func (v Verdicts) Revision(name string) (string, bool) { return Revision, v[name] != nil }
+
+// LooksUp is false: none looks other objects up.
+func (Verdicts) LooksUp(string) bool { return false }
+
+// Referring are none.
+func (Verdicts) Referring(...schema.GroupKind) []string { return nil }
+
+// Shows is always content.
+func (Verdicts) Shows(string, ...*unstructured.Unstructured) error { return nil }
+
+// Selects is true: what is looked up isn't narrowed.
+func (Verdicts) Selects(string, *unstructured.Unstructured) bool { return true }
+
+// Holds is false: nothing is looked up.
+func (Verdicts) Holds(string, v1alpha1.ObjectReference) (bool, error) { return false, nil }
+
+// Knows is always content.
+func (Verdicts) Knows(string) error { return nil }
 
 // EvaluateOne asks one policy.
 func (v Verdicts) EvaluateOne(_ context.Context, name string, r *policy.Request) (catalog.Result, bool) {

@@ -56,7 +56,7 @@ func AsWellAsBefore(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, 
 func unknownCheck(s v1alpha1.RolloutStrategy, health, before kube.Health, message string) *rollout.Check {
 	if covered := Covered(s); health == kube.Unknown && before == kube.Unknown && covered != "" {
 		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
-			Message: "clean; nobody can tell its health: " + covered}
+			Message: "clean; its health can't be determined: " + covered}
 	}
 	return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: fmt.Sprintf("%s: %s", health, message)}
 }

@@ -44,7 +44,7 @@ func TestCheckHealthOfWhatNobodyCanTell(t *testing.T) {
 	}{
 		"Without a word nothing is verified": {
 			reason: "absence of evidence is no proof", object: widget(nil), before: kube.Unknown,
-			want: rollout.CheckWaiting, says: "no rule tells the health of a Widget.example.com"},
+			want: rollout.CheckWaiting, says: "no rule defines the health of a Widget.example.com"},
 		"The strategy's word stands for it": {reason: "a person said so", strategy: allowed,
 			object: widget(nil), before: kube.Unknown, want: rollout.CheckPassed, says: "health.unknown: Allow"},
 		"Metrics stand for it": {reason: "they tell of harm", strategy: measured,

@@ -46,7 +46,7 @@ func Of(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured) (kube.Health
 func Covered(s v1alpha1.RolloutStrategy) string {
 	switch {
 	case s.Analysis != nil && len(s.Analysis.Metrics) > 0:
-		return "the metrics of analysis tell"
+		return "the metrics of analysis decide"
 	case s.Health != nil && s.Health.Unknown == v1alpha1.UnknownHealthAllow:
 		return "health.unknown: Allow takes it for well"
 	default:
@@ -57,10 +57,9 @@ func Covered(s v1alpha1.RolloutStrategy) string {
 // Advice says what a person can do where nobody can tell the health of a kind.
 func Advice(why, kind string) string {
 	return fmt.Sprintf(
-		"%s; no verification could find that the fix does harm. Say in spec.remediation how its health is told: "+
-			"health.rules with a CEL expression for %s, or analysis with metrics; or health.unknown: Allow to go by "+
-			"the "+
-			"policy's verdict alone", why, kind)
+		"%s; no verification could find that the fix does harm. Define in spec.remediation how its health is "+
+			"determined: health.rules with a CEL expression for %s, or analysis with metrics; or health.unknown: "+
+			"Allow to go by the policy's verdict alone", why, kind)
 }
 
 // KindName is a kind with its group, for messages.

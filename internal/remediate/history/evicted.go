@@ -120,6 +120,6 @@ func (m Fixes) Why(object metav1.Object) string {
 		return fmt.Sprintf("Evenkeel has evicted Pods of %s again and again, and those made in their place violate "+
 			"too: fix its template", m.evicted.String())
 	}
-	return fmt.Sprintf("Evenkeel has fixed it again and again, and %s keeps setting it back",
+	return fmt.Sprintf("Evenkeel has fixed it again and again, and %s keeps reverting it",
 		kube.OtherManager(object, v1alpha1.FieldManager))
 }

@@ -21,6 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // maxCanaryReads bounds how many candidates are read to find a canary.
@@ -85,7 +86,8 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 	c := candidate{critical: m.Labels[v1alpha1.LabelTier] == "critical", stage: d.stages.Of(labels),
 		mayLead: d.stages.MayBeCanary(labels),
 		object:  referenceTo(f), heat: earlier.Carried()}
-	if why := reach.Object(fix.KindOfTarget(c.object), f.Namespace); why != "" {
+	if why := reach.Target(fix.KindOfTarget(c.object), f.Namespace, f.Name,
+		v1alpha1.OnlyCreates(d.strategy.AllowedActions)); why != "" {
 		c.reason, c.message = v1alpha1.ReasonNotAllowed, why
 	} else if d.optedOut(m) || d.optedOut(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
@@ -196,7 +198,7 @@ func (p *drafter) chooseCanary(ctx context.Context, d *draft) (found bool, refus
 	if len(chosen) == 0 && why != "" {
 		refused =
 			"no canary: none of the first violating objects is healthy, and one that isn't would prove nothing; " +
-				"the last looked at is " + why
+				"the last checked is " + why
 	}
 	d.toFront(append(chosen, clean...))
 	d.eligible = slices.Delete(d.eligible, len(chosen), len(chosen)+len(clean))
@@ -217,7 +219,7 @@ func (d *draft) noLeader() string {
 // fitCanary reads one object anew: does it still violate, and is it healthy?
 func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (
 	fit, clean bool, message string, err error) {
-	t := &fix.Targets{Reader: p.reader, Mapper: p.mapper, Clock: p.clock}
+	t := &targets.Client{Reader: p.reader, Mapper: p.mapper, Clock: p.clock}
 	obj, err := t.Read(ctx, ref)
 	if client.IgnoreNotFound(err) != nil {
 		return false, false, "", err
@@ -237,7 +239,7 @@ func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 
 // violates says whether an object still violates, and whether its fix removes it:
 // then its own health proves nothing, and needn't be good.
-func (p *drafter) violates(ctx context.Context, t *fix.Targets, policyName string, obj *unstructured.Unstructured) (
+func (p *drafter) violates(ctx context.Context, t *targets.Client, policyName string, obj *unstructured.Unstructured) (
 	violates, removed bool, err error) {
 	result, matched, err := t.Judge(ctx, p.policies.Snapshot(), policyName, obj)
 	if err != nil {

@@ -37,7 +37,7 @@ func (p *Planner) forget(ctx context.Context, policyName string) error {
 	if err := p.client.Get(ctx, client.ObjectKey{Name: v1alpha1.PolicyBreakerPrefix + policyName}, cb); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if !circuit.AtRest(cb) {
+	if !circuit.AtRest(cb, p.clock.Now()) {
 		return nil // it outlives the policy, or deleting that would close it
 	}
 	return client.IgnoreNotFound(p.client.Delete(ctx, cb))
@@ -125,8 +125,8 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 	}
 	// An end of the future was written under another clock: it is no later than now.
 	since := max(p.clock.Now().Sub(ended), 0)
-	if since < SettleTime {
-		return SettleTime - since, true
+	if since < ReplanDelay {
+		return ReplanDelay - since, true
 	}
 	stand := history.StandingOf(pol, plans, revision, p.clock.Now())
 	if wait := stand.NextAfter(found, p.clock.Now()) - since; wait > 0 {

@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 )
 
@@ -57,8 +58,9 @@ func (d *draft) outside() string {
 	}
 	var text strings.Builder
 	for _, namespace := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(&text, "; %d objects of namespace %s are left out: %s", counts[namespace], namespace,
-			d.leftOut[namespace].Message)
+		n := counts[namespace]
+		fmt.Fprintf(&text, "; %s of namespace %s %s left out: %s", prose.Count(n, "object"), namespace,
+			prose.Verb(n, "is", "are"), d.leftOut[namespace].Message)
 	}
 	return text.String()
 }

@@ -33,7 +33,7 @@ func TestALeftOutNamespaceIsTold(t *testing.T) {
 	d.ineligible = []candidate{{object: v1alpha1.ObjectReference{Kind: "Deployment", Namespace: hers, Name: "a"},
 		reason: d.leftOut[hers].Reason, message: d.leftOut[hers].Message}}
 	if got := d.outside(); !strings.Contains(
-		got, "1 objects of namespace eve are left out: plan tags-failed failed in namespace eve") ||
+		got, "1 object of namespace eve is left out: plan tags-failed failed in namespace eve") ||
 		!strings.Contains(got, "evenkeel rollout retry tags-failed") {
 		t.Errorf("people are told %q", got)
 	}

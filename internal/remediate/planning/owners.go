@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // maxTold bounds the objects of one plan that are left to their owners.
@@ -67,7 +68,7 @@ func (p *drafter) judges(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, r
 	if !fix.JudgesKind(pol, ref) {
 		return false, nil
 	}
-	t := &fix.Targets{Reader: p.reader, Mapper: p.mapper, Clock: p.clock}
+	t := &targets.Client{Reader: p.reader, Mapper: p.mapper, Clock: p.clock}
 	obj, err := t.Read(ctx, ref)
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
@@ -121,7 +122,7 @@ func (p *Planner) warnManaged(d draft) {
 		if c.manager != "" && p.announced.isNew(d.policy.Name+"/"+c.object.UID, c.manager) {
 			p.events.Target(c.object, d.policy, v1alpha1.EventManagedByOther, fmt.Sprintf(
 				"violates policy %s and is to be fixed here, as its managedObjects: Remediate says; %s manages it and "+
-					"may set it back: fix it at its source too",
+					"may revert it: fix it at its source too",
 				d.policy.Name, c.manager))
 		}
 	}

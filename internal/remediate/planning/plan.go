@@ -18,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/authors"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 )
 
@@ -271,8 +272,9 @@ func (d *draft) skipped(canaryAlone bool) []candidate {
 // announce tells what the plan holds, stage by stage, and what waits for the next.
 func (d *draft) announce(rem *v1alpha1.Remediation) string {
 	if len(d.eligible) == 0 {
-		return fmt.Sprintf("%d objects that violate policy %s are others' to fix: their owners get the fix as a diff",
-			rem.Spec.Plan.Targets, d.policy.Name)
+		n := rem.Spec.Plan.Targets
+		return fmt.Sprintf("%s that %s policy %s %s others' to fix: their owners get the fix as a diff",
+			prose.Count(n, "object"), prose.Verb(n, "violates", "violate"), d.policy.Name, prose.Verb(n, "is", "are"))
 	}
 	held := fmt.Sprintf("%d", rem.Spec.Plan.Targets)
 	if d.size() < len(d.eligible) {

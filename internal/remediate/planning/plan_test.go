@@ -206,6 +206,8 @@ func TestBlocked(t *testing.T) {
 			reason: "it did harm", revision: "r1", phase: v1alpha1.PhaseRollbackIncomplete, blocked: true},
 		"A fix that never applies isn't either": {reason: "ten candidates failed", revision: "r1",
 			phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonNoViableCanary, failed: 10, blocked: true},
+		"A fix that is set back wherever it is tried isn't either": {reason: "somebody goes on with it", revision: "r1",
+			phase: v1alpha1.PhaseAborted, why: v1alpha1.ReasonLostToFights, failed: 10, blocked: true},
 		"A fix that failed on a few targets only is": {
 			reason: "those wait by themselves", revision: "r1", phase: v1alpha1.PhaseAborted,
 			why: v1alpha1.ReasonNoViableCanary, failed: 9,
@@ -254,5 +256,24 @@ func TestAPlanCarriesHeatOn(t *testing.T) {
 	}
 	if got := parts[0].Targets[0].Heat; got != 300 {
 		t.Errorf("the plan carries on a heat of %d, want 300", got)
+	}
+}
+
+// A Namespace in which nothing may be created isn't a target of a plan that only creates.
+func TestNamespacesInWhichNothingIsWrittenAreLeftOut(t *testing.T) {
+	reach := &limits.Reach{Exempt: []string{"kube-system"}}
+	d := testDraft(0, 0)
+	d.strategy.AllowedActions = []v1alpha1.ActionType{v1alpha1.ActionCreate}
+	for _, name := range []string{"kube-system", "shop"} {
+		d.sort(policy.Finding{APIVersion: "v1", Kind: "Namespace", Name: name, UID: name, Fixable: true},
+			&metav1.PartialObjectMetadata{}, nil, history.Fixes{}, reach)
+	}
+	if len(d.ineligible) != 1 || d.ineligible[0].object.Name != "kube-system" ||
+		d.ineligible[0].reason != v1alpha1.ReasonNotAllowed ||
+		!strings.Contains(d.ineligible[0].message, limits.FlagNamespaces) {
+		t.Errorf("left out: %+v", d.ineligible)
+	}
+	if len(d.eligible) != 1 || d.eligible[0].object.Name != "shop" {
+		t.Errorf("to fix: %+v", d.eligible)
 	}
 }

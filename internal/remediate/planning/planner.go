@@ -21,15 +21,16 @@ import (
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 )
 
 const (
 	// ReplanPoll is how often violations that can't be planned are looked at again.
 	ReplanPoll = 30 * time.Second
-	// SettleTime is how long after a plan's end its policy isn't planned again:
+	// ReplanDelay is how long after a plan's end its policy isn't planned again:
 	// the scan must have seen the last writes first.
-	SettleTime = 2 * time.Second
+	ReplanDelay = 2 * time.Second
 )
 
 // Findings is the part of the scan that planning needs.
@@ -193,13 +194,14 @@ func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.ClusterRego
 	}
 	if len(d.ineligible) > len(d.toTell()) {
 		p.tellFights(pol, d)
-		p.notPlanned(ctx, pol, fmt.Sprintf("%d violating objects can't be fixed here: %s%s", len(d.ineligible),
-			d.reasons(), d.outside()))
+		p.notPlanned(ctx, pol, fmt.Sprintf("%s can't be fixed here: %s%s",
+			prose.Count(len(d.ineligible), "violating object"), d.reasons(), d.outside()))
 	}
 	if d.waiting > 0 {
 		p.notPlanned(ctx, pol, fmt.Sprintf(
-			"%d violating objects couldn't be fixed by plan %s and wait for another try; its slices say why",
-			d.waiting, d.plans[len(d.plans)-1].Name))
+			"%s couldn't be fixed by plan %s and %s for another try; its slices say why",
+			prose.Count(d.waiting, "violating object"), d.plans[len(d.plans)-1].Name,
+			prose.Verb(d.waiting, "waits", "wait")))
 	}
 	return ReplanPoll
 }

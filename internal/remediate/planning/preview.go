@@ -21,10 +21,12 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/preview"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // Previewer says what a policy's remediation would do now. It drafts plans as the
@@ -173,7 +175,8 @@ func (p *Previewer) fill(ctx context.Context, out *preview.Plan, d *draft) error
 	}
 	if left := len(written) - f.seen; left > 0 && p.Diffs >= 0 {
 		out.Notes = append(out.Notes,
-			fmt.Sprintf("fixes were computed for %d of %d targets; --diff computes all", f.seen, len(written)))
+			fmt.Sprintf("fixes were computed for %d of %s; --diff computes all", f.seen,
+				prose.Count(len(written), "target")))
 	}
 	out.LeastDuration = leastDuration(rem).String()
 	return p.holds(ctx, out, rem, written, f.needs)
@@ -238,8 +241,8 @@ func (p *Previewer) newForecast(rem *v1alpha1.Remediation, all int) *forecast {
 		f.left = v1alpha1.MaxTargets
 	}
 	f.attempt = fix.Attempt{Plan: rem.Spec.Plan, Remediation: rem.Name, Snapshot: p.Policies.Snapshot(),
-		Targets: &fix.Targets{Reader: p.Reader, Mapper: p.Mapper, Clock: p.Clock, Tools: p.Tools, Reach: p.Reach,
-			Owners: fix.OwnerMemo{Reader: p.Reader}}}
+		Targets: &targets.Client{Reader: p.Reader, Mapper: p.Mapper, Clock: p.Clock, Tools: p.Tools, Reach: p.Reach,
+			Owners: targets.OwnerMemo{Reader: p.Reader}}}
 	return f
 }
 

@@ -16,11 +16,13 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/preview"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
 // holds tells what would keep the plan's first write from beginning now, in the
@@ -53,17 +55,17 @@ func (p *Previewer) holds(ctx context.Context, out *preview.Plan, rem *v1alpha1.
 // for it.
 func (p *Previewer) health(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation,
 	objects []v1alpha1.ObjectReference) {
-	t := &fix.Targets{Reader: p.Reader, Mapper: p.Mapper, Clock: p.Clock}
+	t := &targets.Client{Reader: p.Reader, Mapper: p.Mapper, Clock: p.Clock}
 	strategy, snapshot := rem.Spec.Plan.Strategy, p.Policies.Snapshot()
-	if shut := t.UnknownHealth(ctx, strategy, out.Policy, snapshot, objects); shut.Closed {
+	if shut := fix.UnknownHealth(ctx, t, strategy, out.Policy, snapshot, objects); shut.Closed {
 		hold(out, shut.Reason, shut.Message)
 		return
 	}
 	if covered := healthcheck.Covered(strategy); covered != "" {
 		bare := strategy.DeepCopy()
 		bare.Analysis, bare.Health = nil, healthcheck.RulesOnly(strategy.Health)
-		if t.UnknownHealth(ctx, *bare, out.Policy, snapshot, objects).Closed {
-			out.Notes = append(out.Notes, "nobody can tell the health of some targets: "+covered)
+		if fix.UnknownHealth(ctx, t, *bare, out.Policy, snapshot, objects).Closed {
+			out.Notes = append(out.Notes, "the health of some targets can't be determined: "+covered)
 		}
 	}
 }
@@ -71,8 +73,8 @@ func (p *Previewer) health(ctx context.Context, out *preview.Plan, rem *v1alpha1
 // budget tells how much room other plans at work leave, when that is less than the
 // first wave needs.
 func (p *Previewer) budget(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation) error {
-	atWork, err := budget.New(p.Reader, record.NewCache(p.Reader), p.Floors).AtWork(
-		ctx, rem, &record.Records{}, &p.Floors)
+	budgets := budget.New(budget.Options{Reader: p.Reader, Records: record.NewCache(p.Reader), Floors: p.Floors})
+	atWork, err := budgets.AtWork(ctx, rem, &record.Records{}, &p.Floors)
 	if notInstalled(err) {
 		return nil
 	}
@@ -82,7 +84,7 @@ func (p *Previewer) budget(ctx context.Context, out *preview.Plan, rem *v1alpha1
 	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Plan.Strategy.Budget,
 		Targets: budget.MayWrite(rem, nil)})
 	if left := canary.RoomFor(atWork).Left(); left != math.MaxInt && left < 1 {
-		hold(out, v1alpha1.ReasonBudgetSpent, "the budgets of the plans at work leave no room for a target now")
+		hold(out, v1alpha1.ReasonBudgetSpent, "the budgets of the plans in progress leave no room for a target now")
 	}
 	return nil
 }
@@ -150,6 +152,7 @@ func holdIn(out *preview.Plan, gate rollout.Gate, only string, inNamespace map[s
 	case only == "":
 		hold(out, gate.Reason, gate.Message)
 	case inNamespace[only] > 0:
-		hold(out, gate.Reason, fmt.Sprintf("%d targets in namespace %s: %s", inNamespace[only], only, gate.Message))
+		hold(out, gate.Reason, fmt.Sprintf("%s in namespace %s: %s",
+			prose.Count(inNamespace[only], "target"), only, gate.Message))
 	}
 }

@@ -117,11 +117,13 @@ func (b *Records) place(i int, rec v1alpha1.TargetRecord) {
 	b.change(p.Slice)
 	r, records := b.roomOf(p.Slice), b.Slices[p.Slice].Records
 	_, later := r.free(p.Record)
-	if needOf(rec) > later {
+	need := needOf(rec)
+	if need > later {
 		rec = withoutAdded(rec, records[p.Record])
+		need = needOf(rec)
 	}
 	records[p.Record] = rec
-	r.holds[p.Record], r.needs[p.Record] = EncodedBytes(&rec), needOf(rec)
+	r.holds[p.Record], r.needs[p.Record] = EncodedBytes(&rec), need
 	for _, smaller := range []func(v1alpha1.TargetRecord) v1alpha1.TargetRecord{curt, lean} {
 		if now, _ := r.free(p.Record); r.holds[p.Record] <= now {
 			return

@@ -11,10 +11,10 @@ import (
 )
 
 // PausedBy is closed while a person has paused the plan.
-func PausedBy(rem *v1alpha1.Remediation) Gate {
-	return Gate{Closed: rem.Spec.DesiredState == v1alpha1.StatePaused, Reason: v1alpha1.ReasonPaused,
-		Message: fmt.Sprintf("a person has paused the rollout (%s); to go on: evenkeel rollout resume %s",
-			rem.Spec.AskedBy(), rem.Name)}
+func PausedBy(rem *v1alpha1.Remediation, now time.Time) Gate {
+	return Gate{Closed: rem.Spec.Paused(now), Reason: v1alpha1.ReasonPaused,
+		Message: fmt.Sprintf("a person has paused the rollout%s (%s); to go on: evenkeel rollout resume %s",
+			v1alpha1.UntilText(rem.Spec.PausedUntil), rem.Spec.AskedBy(), rem.Name)}
 }
 
 // OutsideWindows is closed while no maintenance window is open, and when one

@@ -117,5 +117,5 @@ func (o Observation) checkMessage(target int) string {
 	if c := o.Targets[target].Check; c != nil {
 		return c.Message
 	}
-	return "not looked at yet"
+	return "not checked yet"
 }

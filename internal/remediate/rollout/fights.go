@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // A target that was fixed and that somebody else set back is lost to a fight: it was
@@ -56,13 +57,19 @@ func (o Observation) lastFight(fights []int) string {
 func (o Observation) cameToNothing(failed []int) string {
 	switch fights := o.fights(failed); len(fights) {
 	case 0:
-		return fmt.Sprintf("%d candidates in a row couldn't be written", len(failed))
+		return inARow(len(failed)) + " couldn't be written"
 	case len(failed):
-		return fmt.Sprintf("%d candidates in a row were fixed, and set back in a fight", len(failed))
+		return fmt.Sprintf("%s %s fixed, and reverted in a fight", inARow(len(failed)),
+			prose.Verb(len(failed), "was", "were"))
 	default:
-		return fmt.Sprintf("%d candidates in a row came to nothing, %d of them fixed, and set back in a fight%s",
-			len(failed), len(fights), o.lastFight(fights))
+		return fmt.Sprintf("%s came to nothing, %d of them fixed, and reverted in a fight%s",
+			inARow(len(failed)), len(fights), o.lastFight(fights))
 	}
+}
+
+// inARow are so many candidates; of one there is no row.
+func inARow(n int) string {
+	return prose.Count(n, "candidate") + prose.Verb(n, "", " in a row")
 }
 
 // lastCandidate says why the last of candidates in a row failed, and what to do.
@@ -77,7 +84,7 @@ func (o Observation) lastCandidate(failed []int) string {
 // noCanaryYet says why another canary is drawn.
 func (o Observation) noCanaryYet(m Members) string {
 	if fights := o.fights(m.failed); len(fights) > 0 {
-		return fmt.Sprintf("no canary has proved anything yet: %d fixed, and set back in a fight%s", len(fights),
+		return fmt.Sprintf("no canary has proved anything yet: %d fixed, and reverted in a fight%s", len(fights),
 			o.lastFight(fights))
 	}
 	return "no canary could be written yet"
@@ -93,7 +100,7 @@ func (o Observation) notFixed() string {
 		text = fmt.Sprintf("; %d couldn't be fixed: see their reasons in the slices", n)
 	}
 	if len(fights) > 0 {
-		text += fmt.Sprintf("; %d fixed, and set back in a fight%s", len(fights), o.lastFight(fights))
+		text += fmt.Sprintf("; %d fixed, and reverted in a fight%s", len(fights), o.lastFight(fights))
 	}
 	return text
 }

@@ -223,12 +223,22 @@ func TestRests(t *testing.T) {
 func TestGatesOfTheCalendar(t *testing.T) {
 	rem := &v1alpha1.Remediation{}
 	rem.Name, rem.Spec.Plan.Policy.Name = "limits-1", "limits"
-	if gate := PausedBy(rem); gate.Closed {
+	if gate := PausedBy(rem, noon); gate.Closed {
 		t.Errorf("nobody has paused it, and it is closed: %+v", gate)
 	}
 	rem.Spec.DesiredState = v1alpha1.StatePaused
-	if gate := PausedBy(rem); !gate.Closed || gate.Reason != v1alpha1.ReasonPaused {
+	if gate := PausedBy(rem, noon); !gate.Closed || gate.Reason != v1alpha1.ReasonPaused {
 		t.Errorf("a person has paused it: got %+v", gate)
+	}
+	rem.Spec.PausedUntil = &metav1.Time{Time: noon.Add(time.Hour)}
+	rem.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ada", Reason: "INC-42"}}
+	const want = "a person has paused the rollout until 2026-03-01T13:00:00Z (ada: INC-42); to go on: evenkeel " +
+		"rollout resume limits-1"
+	if gate := PausedBy(rem, noon.Add(time.Hour-1)); !gate.Closed || gate.Message != want {
+		t.Errorf("a person has paused it until later: got %+v", gate)
+	}
+	if gate := PausedBy(rem, noon.Add(time.Hour)); gate.Closed {
+		t.Errorf("the end of the pause has come: got %+v", gate)
 	}
 	for name, tc := range map[string]struct {
 		windows []v1alpha1.MaintenanceWindow

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // Observation is all that a phase may look at: the plan, the few persisted facts
@@ -126,4 +127,24 @@ type Check struct {
 	Result CheckResult
 	// Reason is one of the reasons of a target's state.
 	Reason, Message string
+}
+
+// verdict is what metrics say of the wave; empty when the strategy names none.
+// A strategy that does, and no answer, is never a pass.
+func (o Observation) verdict() v1alpha1.AnalysisVerdict {
+	switch {
+	case o.Spec.Plan.Strategy.Analysis == nil:
+		return ""
+	case o.Analysis.Verdict == "":
+		return v1alpha1.AnalysisInconclusive
+	default:
+		return o.Analysis.Verdict
+	}
+}
+
+// BaselineMissing says whether the answer of some metric from before the wave's
+// first write is needed and isn't persisted yet. It can't be had afterwards.
+func (o Observation) BaselineMissing() bool {
+	analysis := o.Spec.Plan.Strategy.Analysis
+	return analysis != nil && !canary.Baselined(analysis.Metrics, o.Status.Analysis, o.Status.Wave, o.Now)
 }

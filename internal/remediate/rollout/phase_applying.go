@@ -9,6 +9,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -42,7 +43,8 @@ func (o Observation) firstBatch(m Members) Intent {
 		return o.held(gate)
 	}
 	if left := o.leftBehind(m); len(left) > 0 {
-		return o.stay(fmt.Sprintf("going on without %d targets: %s", len(left), left[0].Message), Intent{Marks: left})
+		return o.stay(fmt.Sprintf("going on without %s: %s", prose.Count(len(left), "target"), left[0].Message),
+			Intent{Marks: left})
 	}
 	if o.BaselineMissing() {
 		return o.stay("asking metrics how things stand before the first write",
@@ -62,7 +64,7 @@ func (o Observation) nextBatch(m Members) Intent {
 	case len(m.full) > 0:
 		return o.waits(m)
 	case len(m.later) > 0:
-		return o.stay("waiting to try again after an API error", Intent{Wait: Until(o.Now, m.nextTry)})
+		return o.stay(o.waitsFor(m), Intent{Wait: Until(o.Now, m.nextTry)})
 	default:
 		return o.afterWave(m)
 	}
@@ -79,12 +81,14 @@ func (o Observation) waits(m Members) Intent {
 		next.HealthySince = o.Now
 		return next
 	}
-	intent := o.stay(fmt.Sprintf("%d targets wait for room: %s", len(m.full), first.Barred),
+	intent := o.stay(fmt.Sprintf("%s %s for room: %s", prose.Count(len(m.full), "target"),
+		prose.Verb(len(m.full), "waits", "wait"), first.Barred),
 		Intent{Wait: o.poll(roomPoll, len(m.full))})
 	intent.Reason = first.BarredReason
 	if first.BarredReason == v1alpha1.ReasonOtherPlan {
-		intent.Message = fmt.Sprintf("%s: %d targets wait: %s: %s", o.Label(o.Status.Wave), len(m.full),
-			first.Object.String(), first.Barred)
+		intent.Message = fmt.Sprintf("%s: %s %s: %s: %s", o.Label(o.Status.Wave),
+			prose.Count(len(m.full), "target"), prose.Verb(len(m.full), "waits", "wait"), first.Object.String(),
+			first.Barred)
 		intent.Wait = o.poll(claimPoll, len(m.full))
 	}
 	for _, i := range m.full {
@@ -138,7 +142,7 @@ func (o Observation) afterWave(m Members) Intent {
 		return o.noCanary(m) // every target was tried as the canary, and none proved anything
 	case o.unverified():
 		return o.ended(v1alpha1.PhaseAborted, v1alpha1.ReasonUnverified,
-			o.Label(o.Status.Wave)+": all that was written has been set back or taken away by others, so that nothing "+
+			o.Label(o.Status.Wave)+": all that was written has been reverted or taken away by others, so that nothing "+
 				"was verified; nothing more is begun"+o.lastFight(o.fights(m.failed)))
 	case cut != "":
 		return o.ended(v1alpha1.PhaseSuperseded, v1alpha1.ReasonPolicyChanged, cut)
@@ -166,7 +170,7 @@ func (o Observation) cutShort() string {
 func (o Observation) enterWave(wave int32) Intent {
 	m := o.Members(wave)
 	return Intent{Phase: v1alpha1.PhaseApplying, Wave: wave, Reason: v1alpha1.ReasonWaveInProgress,
-		Message: fmt.Sprintf("%s: beginning with %d targets", o.Label(wave), m.total)}
+		Message: fmt.Sprintf("%s: beginning with %s", o.Label(wave), prose.Count(m.total, "target"))}
 }
 
 // anotherCanary draws the stage's next targets into its canary when no canary
@@ -197,6 +201,9 @@ func (o Observation) noCanary(m Members) Intent {
 	if len(m.failed) > 0 {
 		reason, failedIn = v1alpha1.ReasonNoViableCanary, o.atFault(m)
 		message = o.cameToNothing(m.failed) + ", " + o.lastCandidate(m.failed)
+		if 2*len(o.fights(m.failed)) > len(m.failed) {
+			reason = v1alpha1.ReasonLostToFights
+		}
 		if against := o.againstFix(m); against < len(m.failed) && against < circuit.MaxCanaryFailures {
 			reason = v1alpha1.ReasonNoAnswer
 			last := o.Targets[m.failed[len(m.failed)-1]]
@@ -206,7 +213,8 @@ func (o Observation) noCanary(m Members) Intent {
 		}
 	}
 	if done := o.Count(v1alpha1.TargetDone); done > 0 {
-		message = fmt.Sprintf("%s: %s; %d targets of earlier stages stay fixed", o.Label(o.Status.Wave), message, done)
+		message = fmt.Sprintf("%s: %s; %s of earlier stages %s fixed", o.Label(o.Status.Wave), message,
+			prose.Count(done, "target"), prose.Verb(done, "stays", "stay"))
 	}
 	intent := o.ended(v1alpha1.PhaseAborted, reason, message)
 	intent.FailedIn = failedIn
@@ -229,7 +237,7 @@ func remedy(reason string) string {
 		return "the manager's flags let no fix do that (evenkeel explain says what); once the cluster's " +
 			"administrator has allowed it: evenkeel rollout retry"
 	}
-	return "look at the policy's fix"
+	return "check the policy's fix"
 }
 
 // againstFix is how many of the failed targets speak against the fix.
@@ -247,15 +255,15 @@ func (o Observation) againstFix(m Members) int {
 func (o Observation) succeeded() Intent {
 	done, failed := o.Count(v1alpha1.TargetDone), o.Count(v1alpha1.TargetFailed)
 	intent := Intent{Phase: v1alpha1.PhaseSucceeded, Wave: o.Status.Wave, Reason: v1alpha1.ReasonAllTargetsSettled,
-		Message: fmt.Sprintf("%d of %d targets fixed and verified", done, len(o.Targets))}
+		Message: fmt.Sprintf("%d of %s fixed and verified", done, prose.Count(len(o.Targets), "target"))}
 	switch {
 	case failed > 0:
 		intent.Reason = v1alpha1.ReasonSomeTargetsFailed
 		intent.Message += o.notFixed()
 	case done == 0 && o.leftToOwners() > 0:
 		intent.Reason = v1alpha1.ReasonOwnersNotified
-		intent.Message = fmt.Sprintf("%d of %d objects are left to their owners: the slices hold each fix as a diff",
-			o.leftToOwners(), len(o.Targets))
+		intent.Message = fmt.Sprintf("%d of %s %s left to their owners: the slices hold each fix as a diff",
+			o.leftToOwners(), prose.Count(len(o.Targets), "object"), prose.Verb(o.leftToOwners(), "is", "are"))
 	case done == 0:
 		intent.Reason = v1alpha1.ReasonNothingToDo
 	}

@@ -120,6 +120,17 @@ func TestStepApplying(t *testing.T) {
 				target(1, pending, again(time.Minute)), target(1, pending, again(3*time.Minute)),
 				target(1, failed, again(time.Second))),
 			want: "Applying w1 WaveInProgress: wave 1 of 2: waiting to try again after an API error | wait 1m0s"},
+		"what rules look up isn't known": {
+			reason: "a person is told what it waits for", in: applying(1, target(0, done),
+				target(1, pending, again(time.Minute), because(v1alpha1.ReasonUnobserved))),
+			want: "Applying w1 WaveInProgress: wave 1 of 2: 1 target waits for what rules reference " +
+				"(match.references) to be known, and as the plan has left it, or for admission and the scan to " +
+				"be able to judge by it | wait 1m0s"},
+		"what rules look up isn't known, and an API error": {
+			reason: "the error is told", in: applying(1, target(0, done),
+				target(1, pending, again(2*time.Minute), because(v1alpha1.ReasonUnobserved)),
+				target(1, pending, again(time.Minute))),
+			want: "Applying w1 WaveInProgress: wave 1 of 2: waiting to try again after an API error | wait 1m0s"},
 		"an API error while others are verified": {
 			reason: "to verify them would lead back here at once",
 			in:     applying(1, target(1, verified), target(1, pending, again(time.Minute))),
@@ -148,7 +159,7 @@ func TestStepApplying(t *testing.T) {
 			reason: "a wave is better soaked in one",
 			in:     applying(1, target(1, verified), target(1, pending, barred(v1alpha1.ReasonBudgetSpent, "no room"))),
 			given:  func(o *Observation) { o.Status.PhaseStartedAt = ago(30*time.Second - 1) },
-			want:   "Applying w1 BudgetSpent: wave 1 of 2: 1 targets wait for room: no room | wait 3s"},
+			want:   "Applying w1 BudgetSpent: wave 1 of 2: 1 target waits for room: no room | wait 3s"},
 		"another plan is long in coming to its end": {
 			reason: "what is verified soaks meanwhile",
 			in: applying(1, target(1, verified),
@@ -186,7 +197,7 @@ func TestStepApplying(t *testing.T) {
 		"the last stage's canary is done": {
 			reason: "the next wave of the stage begins",
 			in:     applying(1, target(0, done), target(1, done), target(2, pending)),
-			given:  stages, want: "Applying w2 WaveInProgress: wave 2 of 2 (prod): beginning with 1 targets"},
+			given:  stages, want: "Applying w2 WaveInProgress: wave 2 of 2 (prod): beginning with 1 target"},
 		"a stage is done": {
 			reason: "the next begins with its canary, though none of it is left in it",
 			in:     applying(0, target(0, done), target(2, pending)),
@@ -205,22 +216,22 @@ func TestStepApplying(t *testing.T) {
 			reason: "nobody knows whether it did harm",
 			in: applying(1, target(0, done), target(1, failed, because(v1alpha1.ReasonFighting)),
 				target(2, pending)),
-			want: "Aborted w1 Unverified: wave 1 of 2: all that was written has been set back or taken away by " +
+			want: "Aborted w1 Unverified: wave 1 of 2: all that was written has been reverted or taken away by " +
 				"others, so that nothing was verified; nothing more is begun; the last fight, Deployment shop/b: " +
-				"Fighting | mark 2 Skipped NotAttempted: wave 1 of 2: all that was written has been set back or " +
+				"Fighting | mark 2 Skipped NotAttempted: wave 1 of 2: all that was written has been reverted or " +
 				"taken away by others, so that nothing was verified; nothing more is begun; the last fight, " +
 				"Deployment shop/b: Fighting"},
 		"what was written has been set back but for one": {
 			reason: "that one was verified",
 			in: applying(1, target(0, done), target(1, failed, because(v1alpha1.ReasonFighting)),
 				target(1, done), target(2, pending)),
-			want: "Applying w2 WaveInProgress: wave 2 of 2: beginning with 1 targets"},
+			want: "Applying w2 WaveInProgress: wave 2 of 2: beginning with 1 target"},
 		"a wave before was set back": {
 			reason: "only the wave at work counts",
 			in: applying(2, target(0, done), target(1, failed, because(v1alpha1.ReasonFighting)),
 				target(2, failed, because(v1alpha1.ReasonAdmissionDenied))),
 			want: "Succeeded w2 SomeTargetsFailed: 1 of 3 targets fixed and verified; 1 couldn't be fixed: see their " +
-				"reasons in the slices; 1 fixed, and set back in a fight; the last fight, Deployment shop/b: " +
+				"reasons in the slices; 1 fixed, and reverted in a fight; the last fight, Deployment shop/b: " +
 				"Fighting | count PlanSucceeded plan/plan 1 shop=1"},
 		"an end that a crash interrupted": {
 			reason: "its marks were kept, its phase wasn't", in: applying(1, target(0, done), target(1, done),
@@ -248,7 +259,7 @@ func TestStepApplying(t *testing.T) {
 				"shop/c into the canary | mark 2 Pending into w1 | mark 3 Pending into w1"},
 		"all of it is clean by now": {
 			reason: "no canary was needed", in: applying(0, target(0, skipped, because(v1alpha1.ReasonAlreadyClean))),
-			want: "Succeeded w0 NothingToDo: 0 of 1 targets fixed and verified"},
+			want: "Succeeded w0 NothingToDo: 0 of 1 target fixed and verified"},
 		"no candidate is left": {
 			reason: "the plan ends before a write",
 			in:     applying(0, target(0, skipped, unhealthy), target(1, pending, unhealthy)),
@@ -271,8 +282,8 @@ func TestStepApplying(t *testing.T) {
 			reason: "what was fixed stays",
 			in:     applying(1, target(0, done), target(1, failed, because(v1alpha1.ReasonAdmissionDenied))),
 			given:  stages,
-			want: "Aborted w1 NoViableCanary: canary of prod: 1 candidates in a row couldn't be written, the last, " +
-				"Deployment shop/b: AdmissionDenied; look at the policy's fix; 1 targets of earlier stages stay " +
+			want: "Aborted w1 NoViableCanary: canary of prod: 1 candidate couldn't be written, the last, " +
+				"Deployment shop/b: AdmissionDenied; check the policy's fix; 1 target of earlier stages stays " +
 				"fixed | failed in [\"shop\"]"},
 	})
 }

@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"fmt"
+	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -33,7 +34,15 @@ func (o Observation) held(gate Gate) Intent {
 		from = v1alpha1.PhasePlanned
 	}
 	return Intent{Phase: v1alpha1.PhaseHeld, Wave: o.Status.Wave, Reason: gate.Reason, Message: gate.Message,
-		HeldFrom: from, Wait: o.poll(holdPoll, heldLooks)}
+		HeldFrom: from, Wait: o.untilResumed(o.poll(holdPoll, heldLooks))}
+}
+
+// untilResumed is a wait that ends with a person's pause at the latest.
+func (o Observation) untilResumed(wait time.Duration) time.Duration {
+	if o.Spec.PausedUntil != nil && o.Spec.Paused(o.Now) {
+		return min(wait, o.Spec.PausedUntil.Sub(o.Now))
+	}
+	return wait
 }
 
 // heldBeforeAll: the plan hasn't begun. An approval that is gone is asked for again.
@@ -116,7 +125,7 @@ func (o Observation) heldWithoutAnswer() Intent {
 	case o.verdict() == v1alpha1.AnalysisInconclusive && m.Written():
 		next = o.withoutAnswer(m)
 	default: // a verdict of harm is acted upon there
-		next = o.enter(v1alpha1.PhaseSoaking, fmt.Sprintf("metrics answer again; soaking anew for %s", o.Soak()))
+		next = o.enter(v1alpha1.PhaseSoaking, fmt.Sprintf("metrics answer again; soaking again for %s", o.Soak()))
 		next.Anew, next.HealthySince = true, o.Now
 	}
 	next.Marks, next.Outcomes = marks, o.setBack(marks)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
@@ -17,6 +19,12 @@ func held(from v1alpha1.RemediationPhase, targets ...TargetView) Observation {
 
 func TestStepHeldBeforeAndBetweenWrites(t *testing.T) {
 	closed := func(o *Observation) { o.Gate = Gate{true, v1alpha1.ReasonPaused, "ada has paused it"} }
+	ends := func(left time.Duration) func(*Observation) {
+		return func(o *Observation) {
+			closed(o)
+			o.Spec.DesiredState, o.Spec.PausedUntil = v1alpha1.StatePaused, &metav1.Time{Time: o.Now.Add(left)}
+		}
+	}
 	aborted := func(o *Observation) { o.Abort, o.Stop = "ada ends it", "the policy has changed" }
 	stopped := func(o *Observation) { o.Stop = "the policy has changed" }
 	planned, applying := v1alpha1.PhasePlanned, v1alpha1.PhaseApplying
@@ -24,6 +32,15 @@ func TestStepHeldBeforeAndBetweenWrites(t *testing.T) {
 		"before all: the gate is closed": {
 			reason: "it is held on", in: held(planned, target(0, pending)),
 			given: closed, want: "Held w1 Paused: ada has paused it | from Planned | wait 5s"},
+		"before all: a pause ends before the next look": {
+			reason: "it goes on at that time", in: held(planned, target(0, pending)),
+			given: ends(2 * time.Second), want: "Held w1 Paused: ada has paused it | from Planned | wait 2s"},
+		"before all: a pause ends after many looks": {
+			reason: "somebody may resume it before", in: held(planned, target(0, pending)),
+			given: ends(time.Hour), want: "Held w1 Paused: ada has paused it | from Planned | wait 5s"},
+		"before all: the gate is closed otherwise, and a pause has ended": {
+			reason: "its end says nothing of the gate", in: held(planned, target(0, pending)),
+			given: ends(-2 * time.Second), want: "Held w1 Paused: ada has paused it | from Planned | wait 5s"},
 		"before all: the gate opens": {
 			reason: "an approval that is gone is asked for again", in: held(planned, target(0, pending)),
 			want: "Planned w1 WaveInProgress: the hold has ended; going on with wave 1 of 2"},
@@ -113,12 +130,12 @@ func TestStepHeldWithoutAnswer(t *testing.T) {
 		"metrics answer again": {
 			reason: "it soaks anew", in: held(soaking, target(1, verified, clean)),
 			given: answers(v1alpha1.AnalysisRunning),
-			want: "Soaking w1 WaveInProgress: wave 1 of 2: metrics answer again; soaking anew for 5m0s | anew | " +
+			want: "Soaking w1 WaveInProgress: wave 1 of 2: metrics answer again; soaking again for 5m0s | anew | " +
 				"healthy for 0s"},
 		"nothing of it is left": {
 			reason: "there is nothing to hold", in: held(soaking, target(1, failed)),
 			given: answers(v1alpha1.AnalysisInconclusive),
-			want: "Soaking w1 WaveInProgress: wave 1 of 2: metrics answer again; soaking anew for 5m0s | anew | " +
+			want: "Soaking w1 WaveInProgress: wave 1 of 2: metrics answer again; soaking again for 5m0s | anew | " +
 				"healthy for 0s"},
 		"one is set back": {
 			reason: "it is counted", in: held(soaking, target(1, verified, clean), target(1, verified, setBack)),

@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // failure is why a wave failed, and what the breakers are to count of it.
@@ -202,20 +203,22 @@ func (o Observation) toUndo() (now []int, full int, nextTry time.Time, stuck boo
 
 func (o Observation) rolledBack() Intent {
 	reverted, conflicts := o.Count(v1alpha1.TargetReverted), o.Count(v1alpha1.TargetRevertConflict)
+	why := strings.TrimSuffix(o.Status.Message, "; "+o.undoing()) // that is over
 	intent := o.ended(v1alpha1.PhaseRolledBack, o.Status.Reason, "")
 	intent.Marks = o.notAttempted("the plan was rolled back before this target's turn")
 	switch {
 	case conflicts > 0:
 		intent.Phase = v1alpha1.PhaseRollbackIncomplete
 		intent.Message = fmt.Sprintf("%s undone, %d couldn't be: %s. %s", writes(reverted), conflicts,
-			o.notUndone(conflicts), o.Status.Message)
+			o.notUndone(conflicts), why)
 	case o.undoesAll():
-		intent.Message = fmt.Sprintf("%s undone, of all waves that were begun. %s", writes(reverted), o.Status.Message)
+		intent.Message = fmt.Sprintf("%s undone, of all waves that were begun. %s", writes(reverted), why)
 	case o.Status.Wave > 0:
-		intent.Message = fmt.Sprintf("%s of %s undone; %d targets of earlier waves stay fixed. %s",
-			writes(reverted), o.Label(o.Status.Wave), o.Count(v1alpha1.TargetDone), o.Status.Message)
+		intent.Message = fmt.Sprintf("%s of %s undone; %s of earlier waves %s fixed. %s", writes(reverted),
+			o.Label(o.Status.Wave), prose.Count(o.Count(v1alpha1.TargetDone), "target"),
+			prose.Verb(o.Count(v1alpha1.TargetDone), "stays", "stay"), why)
 	default:
-		intent.Message = fmt.Sprintf("%s undone; no other wave was begun. %s", writes(reverted), o.Status.Message)
+		intent.Message = fmt.Sprintf("%s undone; no other wave was begun. %s", writes(reverted), why)
 	}
 	return intent
 }
@@ -264,12 +267,7 @@ func someOf(n, all int, ofAll, ofSome string) string {
 	}
 }
 
-func writes(n int) string {
-	if n == 1 {
-		return "1 write"
-	}
-	return fmt.Sprintf("%d writes", n)
-}
+func writes(n int) string { return prose.Count(n, "write") }
 
 // StuckAfter is how many tries to undo a write may fail until people are told.
 const StuckAfter = 5

@@ -76,19 +76,29 @@ func TestStepRollingBack(t *testing.T) {
 			reason: "it ends, and says so", in: rolling(1, target(1, reverted, recovering(time.Hour))),
 			want: "RolledBack w1 VerificationFailed: 1 write of wave 1 of 2 undone; 0 targets of earlier waves stay " +
 				"fixed. it failed | mark 0 Reverted : undone, but the object wasn't well again within 10m0s: not " +
-				"looked at yet recovered"},
+				"checked yet recovered"},
 		"one write of the canary is undone": {
 			reason: "nothing else was begun", in: rolling(0, target(0, reverted), target(1, pending)),
 			want: "RolledBack w0 VerificationFailed: 1 write undone; no other wave was begun. it failed | mark 1 " +
 				"Skipped NotAttempted: the plan was rolled back before this target's turn"},
 		"two writes of a wave are undone": {
 			reason: "earlier waves stay", in: rolling(1, target(0, done), target(1, reverted), target(1, reverted)),
-			want: "RolledBack w1 VerificationFailed: 2 writes of wave 1 of 2 undone; 1 targets of earlier waves stay " +
+			want: "RolledBack w1 VerificationFailed: 2 writes of wave 1 of 2 undone; 1 target of earlier waves stays " +
 				"fixed. it failed"},
 		"all writes are undone": {
 			reason: "the message says so", in: rolling(1, target(0, reverted), target(1, reverted)),
 			given: all,
 			want:  "RolledBack w1 VerificationFailed: 2 writes undone, of all waves that were begun. it failed"},
+		"a person wanted it, and nothing was left to undo": {
+			reason: "it is over",
+			in: func() Observation {
+				o := rolling(1, target(1, failed))
+				o.Status.Message = "wave 1 of 2: ada wants it undone; undoing all writes of the plan"
+				return o
+			}(),
+			given: all,
+			want: "RolledBack w1 VerificationFailed: 0 writes undone, of all waves that were begun. wave 1 of 2: ada " +
+				"wants it undone"},
 		"what was done has no undo": {
 			reason: "a person must look",
 			in:     rolling(1, target(1, conflict, because(v1alpha1.ReasonNoUndo)), target(1, reverted)),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // stepVerifying waits until every written target of the wave is clean and healthy.
@@ -107,7 +108,7 @@ func (o Observation) soaked(m Members) Intent {
 		}
 		done = append(done, Mark{Target: i, State: v1alpha1.TargetDone})
 	}
-	intent := o.enter(v1alpha1.PhaseApplying, fmt.Sprintf("%d targets verified and soaked", len(done)))
+	intent := o.enter(v1alpha1.PhaseApplying, prose.Count(len(done), "target")+" verified and soaked")
 	intent.Outcomes = o.setBack(marks)
 	intent.Marks = append(marks, done...)
 	intent.Anew = len(m.next) > 0 // the rest of the wave is verified, soaked and measured like one of its own

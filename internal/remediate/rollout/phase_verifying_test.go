@@ -65,7 +65,7 @@ func TestStepVerifying(t *testing.T) {
 		"one wasn't looked at": {
 			reason: "no answer is never a pass", in: verifying(1, target(1, written)),
 			want: "Verifying w1 WaveInProgress: wave 1 of 2: 0 of 1 verified; waiting for Deployment shop/a: not " +
-				"looked at yet | wait 1s"},
+				"checked yet | wait 1s"},
 		"one violates": {
 			reason: "the wave is undone", in: verifying(1, target(1, written, clean), target(1, verified, violates),
 				target(1, written, violates, in("cart"))),
@@ -254,14 +254,14 @@ func TestStepSoaking(t *testing.T) {
 		"it has soaked, and one is gone": {
 			reason: "that one isn't done", in: soaking(target(1, verified, gone), target(1, verified, clean)),
 			given: long,
-			want: "Applying w1 WaveInProgress: wave 1 of 2: 1 targets verified and soaked | mark 0 Failed Vanished: " +
+			want: "Applying w1 WaveInProgress: wave 1 of 2: 1 target verified and soaked | mark 0 Failed Vanished: " +
 				"it is deleted | mark 1 Done | count Failed plan/vanished/uid-a 1 shop=1 | count Succeeded " +
 				"plan/w1/shop/b/ok 1 shop=1"},
 		"it has soaked, and the rest of the wave is to be written": {
 			reason: "the rest is verified and soaked like a wave of its own",
 			in:     soaking(target(1, verified, clean), target(1, pending)),
 			given:  func(o *Observation) { long(o); o.MostInWave = 1 },
-			want: "Applying w1 WaveInProgress: wave 1 of 2: 1 targets verified and soaked | mark 0 Done | count " +
+			want: "Applying w1 WaveInProgress: wave 1 of 2: 1 target verified and soaked | mark 0 Done | count " +
 				"Succeeded plan/w1/shop/a/ok 1 shop=1 | anew"},
 		"all of it was set back": {
 			reason: "there is nothing left to soak", in: soaking(target(1, verified, setBack)),
@@ -279,7 +279,7 @@ func TestStepSoaking(t *testing.T) {
 				"plan/setback/uid-b 1 shop=1"},
 		"one wasn't looked at": {
 			reason: "no answer is never a pass", in: soaking(target(1, verified)),
-			want: "Verifying w1 WaveInProgress: wave 1 of 2: soak broken by Deployment shop/a: not looked at yet | " +
+			want: "Verifying w1 WaveInProgress: wave 1 of 2: soak broken by Deployment shop/a: not checked yet | " +
 				"mark 0 Applied"},
 		"one violates": {
 			reason: "the wave is undone", in: soaking(target(1, verified, violates)),
@@ -299,7 +299,7 @@ func TestStepSoaking(t *testing.T) {
 		"metrics say that it does no harm": {
 			reason: "it has soaked", in: soaking(target(1, verified, clean)),
 			given: func(o *Observation) { long(o); analysis(v1alpha1.AnalysisPassed, 0)(o) },
-			want: "Applying w1 WaveInProgress: wave 1 of 2: 1 targets verified and soaked | mark 0 Done | count " +
+			want: "Applying w1 WaveInProgress: wave 1 of 2: 1 target verified and soaked | mark 0 Done | count " +
 				"Succeeded plan/w1/shop/a/ok 1 shop=1"},
 		"metrics say that it does harm": {
 			reason: "each namespace is blamed once",

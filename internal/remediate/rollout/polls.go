@@ -2,7 +2,13 @@
 
 package rollout
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
+)
 
 // How often a plan looks again at what it waits for, unless Observation.PollInterval asks for
 // more.
@@ -33,4 +39,16 @@ func (o Observation) poll(usual time.Duration, objects int) time.Duration {
 		return usual
 	}
 	return min(usual, max(o.PollInterval, time.Duration(objects)*readEvery))
+}
+
+// waitsFor is what the pending targets of a wave wait for that are tried again.
+func (o Observation) waitsFor(m Members) string {
+	for _, i := range m.later {
+		if o.Targets[i].Reason != v1alpha1.ReasonUnobserved {
+			return "waiting to try again after an API error"
+		}
+	}
+	return fmt.Sprintf("%s %s for what rules reference (match.references) to be known, and as the plan has left it, "+
+		"or for admission and the scan to be able to judge by it", prose.Count(len(m.later), "target"),
+		prose.Verb(len(m.later), "waits", "wait"))
 }

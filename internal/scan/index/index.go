@@ -3,14 +3,13 @@
 package index
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -29,7 +28,12 @@ type Index struct {
 	inForce func(policy string) (revision string, ok bool)
 	changes fanout
 	// observe is told of objects that began to violate.
-	observe func([]Transition)
+	observe   func([]Transition)
+	newcomers newcomers
+	// suspects are apart from them: after a restart they may be many, and drive no newcomer out.
+	suspects newcomers
+	passes   passes
+	clock    clock.PassiveClock
 }
 
 // entry is a policy in force.
@@ -43,9 +47,8 @@ type entry struct {
 // kindState is what is known of one kind.
 type kindState struct {
 	apiVersion string
-	// clean and faulty hold the records by keyOf; together they are every object
-	// that some policy concerns.
-	clean, faulty map[string]*Record
+	// List holds the records by KeyOf: every object that some policy concerns.
+	List
 	// problem says why the records aren't current; empty while they are.
 	problem string
 	// listedAt is when the last full pass ended.
@@ -63,15 +66,29 @@ type Transition struct {
 	// ResourceVersion is the object's when it was judged.
 	ResourceVersion string
 	Message         string
+	// unjudged is when an object was found that couldn't be judged until it was found to violate: that it began to
+	// isn't known. It is zero for one that did.
+	unjudged time.Time
+	// outdated says that it was judged under waivers that aren't in force any more: one of now may cover it.
+	outdated bool
 }
 
-// New makes an empty Index. inForce says which revision of a policy is in
-// force now, so that a finding of an older one is never shown as complete.
-func New(inForce func(policy string) (revision string, ok bool)) *Index {
+// Options are what an Index needs.
+type Options struct {
+	Clock clock.PassiveClock
+	// InForce says which revision of a policy is in force now, so that a finding of an older one is never shown as
+	// complete.
+	InForce func(policy string) (revision string, ok bool)
+}
+
+// New makes an empty Index.
+func New(o Options) *Index {
 	return &Index{
+		clock: o.Clock, passes: newPasses(),
+		newcomers: newcomers{byPolicy: map[string]*latest{}}, suspects: newcomers{byPolicy: map[string]*latest{}},
 		policies: map[string]*entry{},
 		kinds:    map[schema.GroupKind]*kindState{},
-		inForce:  inForce,
+		inForce:  o.InForce,
 		observe:  func([]Transition) {},
 	}
 }
@@ -104,30 +121,10 @@ func (x *Index) Findings(policyName string) (findings []policy.Finding, revision
 	if !ok {
 		return nil, "", false
 	}
-	return x.findingsOf(e.tally), e.tally.Revision, x.stateOf(e.tally) == v1alpha1.ScanComplete
+	return x.findingsOf(e.tally, all), e.tally.Revision, x.stateOf(e.tally) == v1alpha1.ScanComplete
 }
 
-func (x *Index) findingsOf(t *Tally) []policy.Finding {
-	out := make([]policy.Finding, 0, t.counts.Violating)
-	x.eachFault(t, func(gk schema.GroupKind, k *kindState, key string, r *Record, f *Fault) {
-		if f.Violations == 0 {
-			return
-		}
-		namespace, name := SplitKey(key)
-		out = append(out, policy.Finding{
-			APIVersion: k.apiVersion, Kind: gk.Kind, Namespace: namespace, Name: name,
-			UID: r.uid, ResourceVersion: r.resourceVersion,
-			Violations: int(f.Violations), Message: f.Message, Fixable: f.Fixable,
-		})
-	})
-	slices.SortFunc(out, func(a, b policy.Finding) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace),
-			cmp.Compare(a.Name, b.Name), cmp.Compare(a.APIVersion, b.APIVersion))
-	})
-	return out
-}
-
-func (x *Index) eachFault(t *Tally, visit func(schema.GroupKind, *kindState, string, *Record, *Fault)) {
+func (x *Index) eachFault(t *Tally, visit func(schema.GroupKind, *kindState, string, *Record, Fault)) {
 	for gk := range t.listed {
 		k := x.kinds[gk]
 		if k == nil {
@@ -136,7 +133,7 @@ func (x *Index) eachFault(t *Tally, visit func(schema.GroupKind, *kindState, str
 		for key, r := range k.faulty {
 			for i := range r.faults {
 				if r.faults[i].Tally == t {
-					visit(gk, k, key, r, &r.faults[i])
+					visit(gk, k, key, r, r.fault(i))
 				}
 			}
 		}

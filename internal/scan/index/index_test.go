@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -31,7 +32,8 @@ type fixture struct {
 
 func newFixture() *fixture {
 	f := &fixture{revisions: map[string]string{}}
-	f.Index = New(func(name string) (string, bool) { r, ok := f.revisions[name]; return r, ok })
+	f.Index = New(Options{Clock: clock.RealClock{},
+		InForce: func(name string) (string, bool) { r, ok := f.revisions[name]; return r, ok }})
 	f.observe = func(found []Transition) { f.found = append(f.found, found...) }
 	return f
 }
@@ -47,8 +49,21 @@ func (f *fixture) inForce(defs ...Definition) {
 
 // pass records a full pass and settles the kind.
 func (f *fixture) pass(gk schema.GroupKind, objects ...*Judged) {
-	f.Replace(gk, "v1", objects)
+	f.Replace(gk, "v1", listOf(objects...))
 	f.MarkListed(gk, f.plans[gk], epoch)
+}
+
+func listOf(objects ...*Judged) *List {
+	list := NewList()
+	for _, j := range objects {
+		list.Put(j)
+	}
+	return list
+}
+
+// EndPass ends a pass by the plan.
+func (f *fixture) EndPass(gk schema.GroupKind, number uint64) {
+	f.Index.EndPass(gk, f.plans[gk], number)
 }
 
 // object is judged by every policy of the plan; violations by policy, -1 for an error.
@@ -68,7 +83,7 @@ func (f *fixture) object(gk schema.GroupKind, name string, violations map[string
 	if len(faults) == 0 {
 		return &Judged{Key: KeyOf("ns", name), Record: complies.Everything()}
 	}
-	return &Judged{Key: KeyOf("ns", name), Record: complies.Except(faults, "uid-"+name, "7")}
+	return &Judged{Key: KeyOf("ns", name), Record: complies.Except(faults, KeyOf("ns", name), "uid-"+name, "7")}
 }
 
 func def(name, revision string, kinds ...schema.GroupKind) Definition {
@@ -159,7 +174,7 @@ func TestIndex(t *testing.T) {
 				f.pass(configMaps, f.object(configMaps, "a", map[string]int{"p": -1}))
 			},
 			want: want{Revision: "r1", Complete: true, State: v1alpha1.ScanComplete,
-				Counts: Counts{Scanned: 1, Errors: 1}},
+				Counts: Counts{Scanned: 1, Errors: 1, ErrorsUnknown: 1}},
 		},
 		"a new revision starts from nothing": {
 			reason: "verdicts of the old revision are never shown as the new one's",
@@ -177,7 +192,7 @@ func TestIndex(t *testing.T) {
 				old := f.plans[configMaps]
 				object := f.object(configMaps, "a", bad)
 				f.inForce(def("p", "r2", configMaps))
-				f.Replace(configMaps, "v1", []*Judged{object})
+				f.Replace(configMaps, "v1", listOf(object))
 				f.MarkListed(configMaps, old, epoch)
 			},
 			want: want{Revision: "r2", State: v1alpha1.ScanPending},
@@ -256,7 +271,7 @@ func TestIndex(t *testing.T) {
 }
 
 func TestTransitions(t *testing.T) {
-	bad := map[string]int{"p": 1}
+	bad, unknown := map[string]int{"p": 1}, map[string]int{"p": -1}
 	cases := map[string]struct {
 		reason string
 		do     func(f *fixture)
@@ -288,6 +303,49 @@ func TestTransitions(t *testing.T) {
 			do: func(f *fixture) {
 				f.pass(configMaps, f.object(configMaps, "a", nil))
 				f.pass(configMaps, f.object(configMaps, "a", bad))
+			},
+			want: []string{"p ns/a"},
+		},
+		"an object that violated before it couldn't be judged is none": {
+			reason: "what its rules look up wasn't known for a moment",
+			do: func(f *fixture) {
+				f.pass(configMaps, f.object(configMaps, "a", bad))
+				f.pass(configMaps, f.object(configMaps, "a", unknown))
+				f.Put(configMaps, f.object(configMaps, "a", unknown))
+				f.pass(configMaps, f.object(configMaps, "a", bad))
+			},
+		},
+		"an object that complied before it couldn't be judged is one": {
+			reason: "that it couldn't be judged for a moment doesn't hide what has changed",
+			do: func(f *fixture) {
+				f.pass(configMaps, f.object(configMaps, "a", nil))
+				f.Put(configMaps, f.object(configMaps, "a", unknown))
+				f.pass(configMaps, f.object(configMaps, "a", bad))
+			},
+			want: []string{"p ns/a"},
+		},
+		"an object that came while none could be judged is one": {
+			reason: "it wasn't there before",
+			do: func(f *fixture) {
+				f.pass(configMaps)
+				f.Put(configMaps, f.object(configMaps, "a", unknown))
+				f.Put(configMaps, f.object(configMaps, "a", bad))
+			},
+			want: []string{"p ns/a"},
+		},
+		"an object that couldn't be judged in the first pass is none": {
+			reason: "the manager has just started: nothing is known of before",
+			do: func(f *fixture) {
+				f.pass(configMaps, f.object(configMaps, "a", unknown))
+				f.pass(configMaps, f.object(configMaps, "a", bad))
+			},
+		},
+		"an object that complied since is one": {
+			reason: "it could be judged once",
+			do: func(f *fixture) {
+				f.pass(configMaps, f.object(configMaps, "a", unknown))
+				f.Put(configMaps, f.object(configMaps, "a", nil))
+				f.Put(configMaps, f.object(configMaps, "a", bad))
 			},
 			want: []string{"p ns/a"},
 		},
@@ -393,6 +451,14 @@ func (f *fixture) checkCounts(t *rapid.T) {
 				want.Scanned++
 				if ft.Failed {
 					want.Errors++
+				}
+				switch {
+				case !ft.unjudged() && ft.before != complied:
+					t.Fatalf("%s is judged, and counts as what was known before", name)
+				case ft.before == violated:
+					want.ErrorsViolated++
+				case ft.before == neverJudged:
+					want.ErrorsUnknown++
 				}
 				if ft.Violations > 0 {
 					want.Violating++

@@ -26,54 +26,74 @@ type Fault struct {
 	// Failed says that the policy couldn't be evaluated to its end, or its fix
 	// couldn't; violations that were found all the same are counted.
 	Failed bool
+	// Unknown says that it failed since what the policy looks up wasn't known at that moment.
+	Unknown bool
 	// Waived says that the object violates, and that it doesn't count; Violations
 	// is 0.
 	Waived bool
+	// before is what is known from before of an object that couldn't be judged; the Index fills it in.
+	before before
+	// marked says that a mark stands in Message for the name of the object.
+	marked bool
 }
 
 // Compliance is the set of policies that an object complies with. All objects
-// with the same set share it.
+// with the same set share it. One goroutine at a time may make records of it.
 type Compliance struct {
 	tallies []*Tally
 	// record is the one record of all objects that comply with everything.
 	record Record
+	// outcomes are those of the latest records, by a hash, and faults theirs.
+	outcomes map[uint64]*outcome
+	faults   map[Fault]*Fault
 }
 
-// Record is all that is kept of a judged object. It is immutable. Most objects
+// Record is all that is kept of a judged object. It is immutable once it is in an Index. Most objects
 // comply with everything that concerns them; those with the same policies share
-// one record.
+// one record, and those that violate others alike share all but who they are.
 type Record struct {
-	clean  *Compliance
-	faults []Fault
-	// uid and resourceVersion are the object's when it was judged; empty for a
+	*outcome
+	// name is the object's, and packed its UID and resource version when it was judged; empty for a
 	// compliant one.
-	uid, resourceVersion string
+	name, packed string
+	// before is what is known from before by each of the faults, where one couldn't be judged; nil for complied.
+	before *[]before
 }
 
 // NewCompliance makes the set; the caller sees to it that it is made once for all objects with the same.
 func NewCompliance(tallies []*Tally) *Compliance {
 	c := &Compliance{tallies: tallies}
-	c.record.clean = c
+	c.record.outcome = &outcome{clean: c}
 	return c
 }
 
 // Everything is the record of an object that complies with everything that concerns it.
 func (c *Compliance) Everything() *Record { return &c.record }
 
-// Except is the record of an object that complies but for the faults. uid and
+// Except is the record of an object that complies but for the faults. key, uid and
 // resourceVersion are the object's as it was judged.
-func (c *Compliance) Except(faults []Fault, uid, resourceVersion string) *Record {
-	return &Record{clean: c, faults: faults, uid: uid, resourceVersion: resourceVersion}
+func (c *Compliance) Except(faults []Fault, key, uid, resourceVersion string) *Record {
+	_, name := SplitKey(key)
+	return &Record{outcome: c.outcomeOf(faults, name), name: name, packed: pack(uid, resourceVersion)}
 }
 
 // FaultOf is what the policy found wrong, and whether it concerns the object at all.
 func (r *Record) FaultOf(t *Tally) (f Fault, concerned bool) {
+	f, concerned = r.kept(t)
+	if r != nil {
+		f = f.told(r.name)
+	}
+	return f, concerned
+}
+
+// kept is the same, as it is kept: as good for a comparison with that of the same object.
+func (r *Record) kept(t *Tally) (f Fault, concerned bool) {
 	if r == nil {
 		return Fault{}, false
 	}
 	for i := range r.faults {
 		if r.faults[i].Tally == t {
-			return r.faults[i], true
+			return r.fault(i), true
 		}
 	}
 	for _, c := range r.clean.tallies {
@@ -83,6 +103,33 @@ func (r *Record) FaultOf(t *Tally) (f Fault, concerned bool) {
 	}
 	return Fault{}, false
 }
+
+// fault is the ith one as it is kept, with what is known from before.
+func (r *Record) fault(i int) Fault {
+	f := *r.faults[i]
+	if r.before != nil {
+		f.before = (*r.before)[i]
+	}
+	return f
+}
+
+// remember notes what is known from before by the ith fault.
+func (r *Record) remember(i int, b before) {
+	if r.before == nil {
+		if b == complied {
+			return
+		}
+		all := make([]before, len(r.faults))
+		r.before = &all
+	}
+	(*r.before)[i] = b
+}
+
+// seen are the UID and the resource version of the object when it was judged.
+func (r *Record) seen() (uid, resourceVersion string) { return unpack(r.packed) }
+
+// sameUID says that a record is of the same object, and not of another of its name. A compliant one isn't known.
+func (r *Record) sameUID(other *Record) bool { return packedUID(r.packed) == packedUID(other.packed) }
 
 // tallies calls visit for every policy that concerns the object.
 func (r *Record) tallies(visit func(*Tally)) {

@@ -48,8 +48,7 @@ func (x *Index) Summary(policyName string, sampleSize int) (Summary, bool) {
 		LastFullScan: x.lastFullScan(e.tally), Incomplete: x.incomplete(e.tally), FirstError: x.firstError(e.tally),
 	}
 	if sampleSize > 0 {
-		s.Sample = x.findingsOf(e.tally)
-		s.Sample = slices.Clone(s.Sample[:min(sampleSize, len(s.Sample))])
+		s.Sample = x.findingsOf(e.tally, sampleSize)
 	}
 	return s, true
 }
@@ -86,11 +85,11 @@ func (x *Index) firstError(t *Tally) string {
 		return ""
 	}
 	first := ""
-	x.eachFault(t, func(gk schema.GroupKind, _ *kindState, key string, _ *Record, f *Fault) {
+	x.eachFault(t, func(gk schema.GroupKind, _ *kindState, key string, r *Record, f Fault) {
 		if !f.Failed {
 			return
 		}
-		text := gk.Kind + " " + key + ": " + f.Message
+		text := gk.Kind + " " + key + ": " + f.told(r.name).Message
 		if first == "" || text < first {
 			first = text
 		}

@@ -42,7 +42,7 @@ func (x *Index) SetPolicies(defs []Definition) (byKind map[schema.GroupKind]map[
 		if old := before[d.Name]; old != nil && old.tally.sameAs(d) {
 			e.tally = old.tally
 		} else {
-			e.tally = newTally(d)
+			e.tally = newTally(d, old)
 			changed = append(changed, d.Name)
 		}
 		x.policies[d.Name] = e
@@ -56,6 +56,8 @@ func (x *Index) SetPolicies(defs []Definition) (byKind map[schema.GroupKind]map[
 	for name := range before {
 		if x.policies[name] == nil {
 			removed = append(removed, name)
+			x.newcomers.forget(name)
+			x.suspects.forget(name)
 		}
 	}
 	slices.Sort(removed)
@@ -64,137 +66,43 @@ func (x *Index) SetPolicies(defs []Definition) (byKind map[schema.GroupKind]map[
 	return byKind, removed
 }
 
-// sameAs says that the definition gives the same verdicts on the same kinds.
-func (t *Tally) sameAs(d Definition) bool {
-	if t.Revision != d.Revision || t.waivers != d.Waivers || len(t.listed) != len(d.Kinds) {
-		return false
-	}
-	for _, gk := range d.Kinds {
-		if _, ok := t.listed[gk]; !ok {
-			return false
-		}
-	}
-	return true
-}
-
 func (x *Index) kind(gk schema.GroupKind) *kindState {
 	k := x.kinds[gk]
 	if k == nil {
-		k = &kindState{clean: map[string]*Record{}, faulty: map[string]*Record{}}
+		k = &kindState{List: *NewList()}
 		x.kinds[gk] = k
 	}
 	return k
 }
 
-// Put records the verdict on one object in place of the one before. It does
-// nothing for a kind that isn't scanned any more.
-func (x *Index) Put(gk schema.GroupKind, j *Judged) {
-	x.mu.Lock()
-	k := x.kinds[gk]
-	if k == nil {
-		x.mu.Unlock()
-		return
-	}
-	before := k.swap(j)
-	found, changed := x.compare(gk, k, j.Key, before, j.Record)
-	x.changes.notify(changed...)
-	x.mu.Unlock()
-	if len(found) > 0 {
-		x.observe(found)
-	}
-}
-
-// Remove forgets one object.
-func (x *Index) Remove(gk schema.GroupKind, key string) { x.Put(gk, &Judged{Key: key}) }
-
-// Replace records the result of a full pass: objects not among the items are gone.
-func (x *Index) Replace(gk schema.GroupKind, apiVersion string, items []*Judged) {
-	x.mu.Lock()
-	k := x.kind(gk)
-	before := *k
-	k.apiVersion = apiVersion
-	k.clean, k.faulty = map[string]*Record{}, map[string]*Record{}
-	touched := map[string]bool{}
-	var found []Transition
-	compare := func(key string, was, now *Record) {
-		f, changed := x.compare(gk, k, key, was, now)
-		found = append(found, f...)
-		for _, name := range changed {
-			touched[name] = true
-		}
-	}
-	for _, j := range items {
-		was := before.take(j.Key)
-		k.swap(j)
-		was.add(-1)
-		compare(j.Key, was, j.Record)
-	}
-	for _, gone := range []map[string]*Record{before.clean, before.faulty} {
-		for key, was := range gone {
-			was.add(-1)
-			compare(key, was, nil)
-		}
-	}
-	for name := range touched {
-		x.changes.notify(name)
-	}
-	x.mu.Unlock()
-	if len(found) > 0 {
-		x.observe(found)
-	}
-}
-
-// take removes the record of a key without counting it out, and returns it.
-func (k *kindState) take(key string) *Record {
-	for _, m := range []map[string]*Record{k.clean, k.faulty} {
-		if r := m[key]; r != nil {
-			delete(m, key)
-			return r
-		}
-	}
-	return nil
-}
-
-// swap puts a record in place of the one before, which it returns, and keeps the
-// counts in step.
-func (k *kindState) swap(j *Judged) *Record {
-	before := k.take(j.Key)
-	before.add(-1)
-	if j.Record == nil {
-		return before
-	}
-	j.Record.add(1)
-	if len(j.Record.faults) > 0 {
-		k.faulty[j.Key] = j.Record
-	} else {
-		k.clean[j.Key] = j.Record
-	}
-	return before
-}
-
 // compare finds the policies whose verdict on an object changed, and among them
-// those that it began to violate. The first pass of a revision over a kind is no
-// transition: nothing is known of before.
+// those that it began to violate, or that were never judged before and violate. The first pass of a revision over a
+// kind is no transition: nothing is known of before. After a change of waivers, what was found before it is; an object
+// that no waiver covers any more doesn't begin by that. Nor is it one that an object can be judged again that violated
+// before.
 func (x *Index) compare(gk schema.GroupKind, k *kindState, key string, was, now *Record) (
 	found []Transition, changed []string) {
 	if was == now {
 		return nil, nil
 	}
 	check := func(t *Tally) {
-		e := x.policies[t.Policy]
-		if e == nil || e.tally != t || slices.Contains(changed, t.Policy) {
+		e := x.entryOf(t)
+		if e == nil || slices.Contains(changed, t.Policy) {
 			return
 		}
-		old, concerned := was.FaultOf(t)
-		next, concerns := now.FaultOf(t)
+		old, concerned := was.kept(t)
+		next, concerns := now.kept(t)
+		if e.tally != t && !concerns { // judged under the waivers of now
+			return
+		}
 		if old == next && concerned == concerns && sameObject(was, now, next) {
 			return
 		}
 		changed = append(changed, t.Policy)
-		if next.Violations > 0 && old.Violations == 0 && t.listed[gk] {
-			found = append(found, Transition{Policy: t.Policy, PolicyUID: e.uid, Kind: gk,
-				APIVersion: k.apiVersion, Key: key, UID: now.uid, ResourceVersion: now.resourceVersion,
-				Message: next.Message})
+		if t.knew(gk, was) && begins(old, next) {
+			one := transition(gk, key, now, t, old, next)
+			one.PolicyUID, one.APIVersion, one.outdated = e.uid, k.apiVersion, e.tally != t
+			found = append(found, one)
 		}
 	}
 	was.tallies(check)
@@ -203,7 +111,7 @@ func (x *Index) compare(gk schema.GroupKind, k *kindState, key string, was, now 
 }
 
 // sameObject says that a faulty object wasn't replaced by another of its name.
-func sameObject(was, now *Record, f Fault) bool { return f.Tally == nil || was.uid == now.uid }
+func sameObject(was, now *Record, f Fault) bool { return f.Tally == nil || was.sameUID(now) }
 
 // MarkListed marks a kind as listed and watched for the tallies of a finished pass.
 func (x *Index) MarkListed(gk schema.GroupKind, tallies map[string]*Tally, now time.Time) {
@@ -212,7 +120,9 @@ func (x *Index) MarkListed(gk schema.GroupKind, tallies map[string]*Tally, now t
 	k := x.kind(gk)
 	k.problem, k.listedAt = "", now
 	for _, t := range tallies {
-		t.listed[gk] = true
+		if !t.listed[gk] {
+			t.listed[gk], t.listedFirst[gk] = true, now
+		}
 		x.changes.notify(t.Policy)
 	}
 }
@@ -223,6 +133,7 @@ func (x *Index) Resume(gk schema.GroupKind) { x.setProblem(gk, "") }
 // Fail says why a kind can't be listed or watched. What was known of it stays,
 // but is no longer complete.
 func (x *Index) Fail(gk schema.GroupKind, problem string) {
+	x.passes.failed(gk)
 	x.setProblem(gk, prose.Shorten(problem, 1024))
 }
 
@@ -246,4 +157,5 @@ func (x *Index) DropKind(gk schema.GroupKind) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.kinds, gk)
+	x.passes.drop(gk)
 }

@@ -12,8 +12,9 @@ import (
 )
 
 // Violating is the number of objects that violate the policy, those under a waiver
-// included, the revision that judged them, and whether the number is complete, as
-// Findings says it. It is cheap: nothing is listed.
+// included, and those that did when they could be judged last; the revision that judged
+// them; and whether the number is complete: as Findings says it, and with next to none that
+// could never be judged. It is cheap: nothing is listed.
 func (x *Index) Violating(policyName string) (objects int, revision string, complete bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -21,8 +22,9 @@ func (x *Index) Violating(policyName string) (objects int, revision string, comp
 	if !ok {
 		return 0, "", false
 	}
-	return e.tally.counts.Violating + e.tally.counts.Waived, e.tally.Revision,
-		x.stateOf(e.tally) == v1alpha1.ScanComplete
+	c := e.tally.counts
+	return c.Violating + c.Waived + c.ErrorsViolated, e.tally.Revision,
+		x.stateOf(e.tally) == v1alpha1.ScanComplete && !c.Vague()
 }
 
 // ViolatingIn counts the same objects by namespace, the most first. Those of cluster
@@ -35,8 +37,9 @@ func (x *Index) ViolatingIn(policyName string) []v1alpha1.ViolatingNamespace {
 		return nil
 	}
 	counts := map[string]int32{}
-	x.eachFault(e.tally, func(_ schema.GroupKind, _ *kindState, key string, _ *Record, f *Fault) {
-		if namespace, _ := SplitKey(key); namespace != "" && (f.Violations > 0 || f.Waived) {
+	x.eachFault(e.tally, func(_ schema.GroupKind, _ *kindState, key string, _ *Record, f Fault) {
+		if namespace, _ := SplitKey(key); namespace != "" &&
+			(f.Violations > 0 || f.Waived || f.before == violated) {
 			counts[namespace]++
 		}
 	})

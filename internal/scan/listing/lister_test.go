@@ -123,6 +123,14 @@ func TestProblem(t *testing.T) {
 			want: "Widget of group example.com isn't served by this cluster: install its CustomResourceDefinition, " +
 				"or take the kind out of spec.match.resources; it is looked for again by itself",
 		},
+		"a version that isn't served": {
+			reason: "another one may be",
+			err: KindError{Kind: widget, Version: "v1beta1", Err: &meta.NoKindMatchError{GroupKind: widget},
+				Field: ReferencesField},
+			want: "Widget of group example.com isn't served by this cluster in version v1beta1: install its " +
+				"CustomResourceDefinition, or name a version that is served, as kubectl api-versions lists them, in " +
+				"the rules and in spec.match.references; it is looked for again by itself",
+		},
 		"a kind whose CRD was deleted": {
 			reason: "discovery was read before that",
 			err:    KindError{Kind: widget, Err: apierrors.NewNotFound(schema.GroupResource{}, "")},
@@ -139,7 +147,7 @@ func TestProblem(t *testing.T) {
 		"a watch that broke off": {
 			reason: "old results may be out of date until the list ends",
 			err:    KindError{Kind: schema.GroupKind{Kind: "ConfigMap"}, Err: ErrWatchEnded},
-			want: "ConfigMap of the core group is being listed anew, since its watch broke off: wait for the list " +
+			want: "ConfigMap of the core group is being relisted, since its watch broke off: wait for the list " +
 				"to end",
 		},
 		"anything else is tried again": {

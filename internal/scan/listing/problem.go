@@ -3,6 +3,7 @@
 package listing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -26,6 +27,10 @@ type KindError struct {
 	Resource schema.GroupResource
 	// Err is the cause.
 	Err error
+	// Version is the one that was asked for; empty for any.
+	Version string
+	// Field is where policies name the kind. Default: spec.match.resources.
+	Field string
 }
 
 func (e *KindError) Error() string { return e.problem() }
@@ -35,23 +40,36 @@ func (e *KindError) Unwrap() error { return e.Err }
 // problem names the kind and says what to do.
 func (e *KindError) problem() string {
 	switch {
+	case isUnknownKind(e.Err) && e.Version != "":
+		return fmt.Sprintf("%s isn't served by this cluster in version %s: install its CustomResourceDefinition, "+
+			"or name a version that is served, as kubectl api-versions lists them, in the rules and in %s; "+
+			"it is looked for again by itself", describe(e.Kind), e.Version, e.field())
 	case isUnknownKind(e.Err):
 		return fmt.Sprintf("%s isn't served by this cluster: install its CustomResourceDefinition, "+
-			"or take the kind out of spec.match.resources; it is looked for again by itself", describe(e.Kind))
+			"or take the kind out of %s; it is looked for again by itself", describe(e.Kind), e.field())
 	case apierrors.IsForbidden(e.Err):
 		rule := fmt.Sprintf("{apiGroups: [%q], resources: [%q], verbs: [\"get\", \"list\", \"watch\"]}",
 			e.Resource.Group, e.Resource.Resource)
 		return describe(e.Kind) + " may not be read: " + v1alpha1.AddPermissions("reader", rule)
 	case apierrors.IsMethodNotSupported(e.Err):
 		return fmt.Sprintf("%s can't be listed, so only admission can judge it: "+
-			"take the kind out of spec.match.resources, or into a policy of its own", describe(e.Kind))
+			"take the kind out of %s, or into a policy of its own", describe(e.Kind), e.field())
 	case errors.Is(e.Err, ErrWatchEnded):
-		return fmt.Sprintf("%s is being listed anew, since its watch broke off: wait for the list to end",
+		return fmt.Sprintf("%s is being relisted, since its watch broke off: wait for the list to end",
 			describe(e.Kind))
 	default:
 		return fmt.Sprintf("%s can't be listed or watched: %v; it is tried again by itself, "+
 			"check that the API server answers for this kind", describe(e.Kind), e.Err)
 	}
+}
+
+func (e *KindError) field() string { return cmp.Or(e.Field, "spec.match.resources") }
+
+// HasNoObjects says that a kind couldn't be listed because nothing is stored of it: it isn't served, or only requests
+// of it are.
+func HasNoObjects(err error) bool {
+	var problem *KindError
+	return errors.As(err, &problem) && (isUnknownKind(problem.Err) || apierrors.IsMethodNotSupported(problem.Err))
 }
 
 // isUnknownKind says that the API server has no such resource, or no longer.

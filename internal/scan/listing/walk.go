@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Found is a live object that policies may concern.
@@ -44,6 +46,15 @@ type Progress struct {
 	// Objects counts those read, Remaining those of this kind that the API server
 	// says are still to come; 0 when it doesn't say.
 	Objects, Remaining int
+}
+
+// String says it in words.
+func (p Progress) String() string {
+	text := fmt.Sprintf("kind %d of %d, %s: %s read", p.Done+1, p.Kinds, p.Kind.Kind, prose.Count(p.Objects, "object"))
+	if p.Remaining > 0 {
+		text += fmt.Sprintf(", %d to come", p.Remaining)
+	}
+	return text
 }
 
 // Walk reads every object that policies concern once, page by page, for a program

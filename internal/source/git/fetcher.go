@@ -190,7 +190,7 @@ func (f *Fetcher) replace(ctx context.Context, from session, shown *packp.AdvRef
 	}
 	entries, err := os.ReadDir(home)
 	if err != nil {
-		return fmt.Errorf("look at what was kept: %w", err)
+		return fmt.Errorf("list what was kept: %w", err)
 	}
 	for _, entry := range entries {
 		if entry.Name() != partial {
@@ -251,8 +251,8 @@ func acceptTag(objects *filesystem.Storage, found target, tag *object.Tag, keys 
 		}
 	}
 	if found.name != "" && tag.Name != found.name {
-		return nil, notTaken(found, ErrWrongName, "%s leads to a tag that was made as %s: whoever pushed it under "+
-			"another name isn't who made it; tag the commit anew (git tag -s %[1]s), or delete this one",
+		return nil, notTaken(found, ErrWrongName, "%s leads to a tag that was made as %s: the user who pushed it "+
+			"under another name isn't who made it; tag the commit again (git tag -s %[1]s), or delete this one",
 			words(found.name), words(tag.Name))
 	}
 	return keys, nil

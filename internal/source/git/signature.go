@@ -123,7 +123,7 @@ func (s *signers) verify(what string, signed, signature []byte) error {
 func (s *signers) checkPGP(what string, signed, signature []byte) error {
 	id, err := pgpKeyID(signature)
 	if err != nil {
-		return failf(ErrBrokenSignature, "the signature of %s can't be read: sign it anew", what)
+		return failf(ErrBrokenSignature, "the signature of %s can't be read: sign it again", what)
 	}
 	config := &packet.Config{Time: func() time.Time { return s.now }}
 	_, err = openpgp.CheckArmoredDetachedSignature(s.pgp, bytes.NewReader(signed), bytes.NewReader(signature), config)
@@ -135,7 +135,7 @@ func (s *signers) checkPGP(what string, signed, signature []byte) error {
 			"add its public half to the Secret that verify names", what, id)
 	case errors.Is(err, pgperrors.ErrKeyExpired), errors.Is(err, pgperrors.ErrSignatureExpired):
 		return failf(ErrExpiredKey, "%s is signed by OpenPGP key %s, which has expired: renew the key and give it "+
-			"anew in the Secret that verify names, or sign with another", what, id)
+			"again in the Secret that verify names, or sign with another", what, id)
 	case errors.Is(err, pgperrors.ErrKeyRevoked):
 		return failf(ErrExpiredKey, "%s is signed by OpenPGP key %s, which is revoked: sign with another", what, id)
 	}
@@ -162,7 +162,7 @@ func pgpKeyID(signature []byte) (string, error) {
 func (s *signers) checkSSH(what string, signed, signature []byte) error {
 	parsed, err := sshsig.Unarmor(signature)
 	if err != nil {
-		return failf(ErrBrokenSignature, "the signature of %s can't be read: sign it anew", what)
+		return failf(ErrBrokenSignature, "the signature of %s can't be read: sign it again", what)
 	}
 	id := ssh.FingerprintSHA256(parsed.PublicKey)
 	key, ok := s.find(parsed.PublicKey)

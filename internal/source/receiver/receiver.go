@@ -77,7 +77,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *Receiver) take(w http.ResponseWriter, req *http.Request) (code int, result, text string) {
 	if !r.all.AllowN(r.clock.Now(), 1) {
 		return http.StatusTooManyRequests, resultLimited,
-			"too many messages; the repository is looked at all the same, at its interval"
+			"too many messages; the repository is fetched all the same, at its interval"
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxMessageBytes))
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *Receiver) take(w http.ResponseWriter, req *http.Request) (code int, res
 		return http.StatusServiceUnavailable, resultFailed,
 			"the cluster can't be asked right now; try again in a moment"
 	}
-	return http.StatusAccepted, resultAccepted, "the repository is looked at"
+	return http.StatusAccepted, resultAccepted, "the repository is fetched"
 }
 
 // authentic finds the source that a message is for, if the message is signed with

@@ -18,10 +18,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// TrustSettles is how long a certificate of a new authority waits after the webhook
+// TrustDelay is how long a certificate of a new authority waits after the webhook
 // configurations trust it: each API server takes up a changed configuration by its
 // own watch, a moment after we see it.
-const TrustSettles = 5 * time.Second
+const TrustDelay = 5 * time.Second
 
 // Certificates brings the serving certificate from the Secret, where the rotator
 // or cert-manager renews it, to the directory that the webhook server watches. It
@@ -138,7 +138,7 @@ func (c *Certificates) untilTrusted(ctx context.Context, authority []byte) (bool
 	if !bytes.Equal(c.trusted.authority, authority) {
 		c.trusted = trustedSince{authority: authority, at: now}
 	}
-	wait := c.trusted.at.Add(TrustSettles).Sub(now)
+	wait := c.trusted.at.Add(TrustDelay).Sub(now)
 	return wait <= 0, max(wait, 0), nil
 }
 

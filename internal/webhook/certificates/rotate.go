@@ -85,7 +85,7 @@ func (c *Certificates) missing(ctx context.Context) error {
 		return ensureSecret(ctx, c.o.Writer, c.o.Secret)
 	}
 	c.o.Log.Info("The Secret of the webhook's certificate isn't there: cert-manager "+
-		"makes it for the Certificate evenkeel-webhook; if it stays away, look at that",
+		"makes it for the Certificate evenkeel-webhook; if it stays away, check that Certificate",
 		"secret", c.o.Secret)
 	return nil
 }

@@ -122,8 +122,8 @@ func (c *Generator) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundle []
 }
 
 // ownWebhooks check Evenkeel's own kinds, in every namespace. They fail closed: an
-// object that nobody checked is worse than one that arrives a minute later.
-// Deletion isn't asked about.
+// object that nobody checked is worse than one that arrives a minute later. Of
+// deletions only those are asked about that a PolicySource undoes, to warn of them.
 func (c *Generator) ownWebhooks(caBundle []byte) []admissionregistrationv1.ValidatingWebhook {
 	writes := []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
 	own := func(name, path, resource string, scope admissionregistrationv1.ScopeType,
@@ -152,6 +152,9 @@ func (c *Generator) ownWebhooks(caBundle []byte) []admissionregistrationv1.Valid
 			writes)),
 		c.breakers(own(names.WebhookBreakers, names.PathRecords, "remediationbreakers",
 			admissionregistrationv1.ClusterScope, writes)),
+		c.deletions(own(names.WebhookDeletions, names.PathDeletion, "clusterregopolicies",
+			admissionregistrationv1.ClusterScope,
+			[]admissionregistrationv1.OperationType{admissionregistrationv1.Delete})),
 	}
 }
 

@@ -3,10 +3,12 @@
 package configuration
 
 import (
+	"fmt"
 	"strconv"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
@@ -29,6 +31,18 @@ func (c *Generator) breakers(
 	hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
 	hook.MatchConditions = append(hook.MatchConditions, c.notSelf(),
 		admissionregistrationv1.MatchCondition{Name: "is-a-request", Expression: stamp.AsksOfBreakerByName()})
+	return hook
+}
+
+// deletions completes the entry that warns whoever deletes a policy that a PolicySource keeps. It refuses nothing, so
+// that nothing waits for it while nobody answers.
+func (c *Generator) deletions(
+	hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
+	ignore := admissionregistrationv1.Ignore
+	hook.FailurePolicy = &ignore
+	hook.MatchConditions = append(hook.MatchConditions, c.notSelf(), admissionregistrationv1.MatchCondition{
+		Name: "is-of-a-source", Expression: fmt.Sprintf("oldObject != null && has(oldObject.metadata.labels) && "+
+			"'%s' in oldObject.metadata.labels", v1alpha1.LabelSourceName)})
 	return hook
 }
 

@@ -87,10 +87,10 @@ func TestCertificatesWaitForTrust(t *testing.T) {
 			t.Error("a certificate is served that one of two configurations doesn't trust yet, or not for long enough")
 		}
 	}
-	if result.RequeueAfter != certificates.TrustSettles {
-		t.Errorf("looks again after %s, want %s", result.RequeueAfter, certificates.TrustSettles)
+	if result.RequeueAfter != certificates.TrustDelay {
+		t.Errorf("looks again after %s, want %s", result.RequeueAfter, certificates.TrustDelay)
 	}
-	r.clock.SetTime(now.Add(certificates.TrustSettles))
+	r.clock.SetTime(now.Add(certificates.TrustDelay))
 	webhooktest.Reconcile(t, r)
 	if !second.IsServedFrom(t, r.dir) {
 		t.Error("the new certificate isn't served though it's trusted")

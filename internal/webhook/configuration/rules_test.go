@@ -62,6 +62,8 @@ records.evenkeel.dev Fail https://localhost:9443/validate/records
   "evenkeel.dev" [v1alpha1] [remediationbreakers/status remediations/status] [UPDATE] Cluster
 breakers.evenkeel.dev Fail https://localhost:9443/validate/records
   "evenkeel.dev" [v1alpha1] [remediationbreakers] [CREATE UPDATE] Cluster
+deletions.evenkeel.dev Ignore https://localhost:9443/validate/deletion
+  "evenkeel.dev" [v1alpha1] [clusterregopolicies] [DELETE] Cluster
 `
 
 func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {

@@ -28,6 +28,8 @@ const (
 	WebhookBreakers = "breakers.evenkeel.dev"
 	// WebhookOverrides checks what people override of policies.
 	WebhookOverrides = "policyoverrides.evenkeel.dev"
+	// WebhookDeletions is called for deletions of policies that a PolicySource keeps.
+	WebhookDeletions = "deletions.evenkeel.dev"
 	// WebhookAuthor fills in who wrote a policy.
 	WebhookAuthor = "author.evenkeel.dev"
 	// WebhookTemplateAuthor fills in who wrote a template.
@@ -63,6 +65,8 @@ const (
 	PathRecords = "/validate/records"
 	// PathOverride checks overrides of policies.
 	PathOverride = "/validate/override"
+	// PathDeletion warns of deletions that won't last.
+	PathDeletion = "/validate/deletion"
 	// PathStamp fills in who makes a request.
 	PathStamp = "/mutate/stamp"
 )

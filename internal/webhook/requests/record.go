@@ -22,6 +22,8 @@ type Change struct {
 	Requests []any
 	// Moved says that spec.reason is in the record now, and goes from the spec.
 	Moved bool
+	// Leftover is a field of spec that goes: the end of what a write ends before it. Empty: none.
+	Leftover string
 }
 
 // Record is the change that a write needs so that it holds who asks for what. needed is
@@ -37,7 +39,7 @@ func Record(r *policy.Request) (change Change, needed bool) {
 		return Change{Requests: was, Moved: true}, true // applied once more: it is in the record
 	case len(asks) == 0:
 		return Change{Requests: was}, !reflect.DeepEqual(was, is)
-	case !given && recorded(was, is, asks, r):
+	case !given && leftover(r.Resource, before, after) == "" && recorded(was, is, asks, r):
 		return Change{Requests: is}, false
 	}
 	if !given {
@@ -46,7 +48,7 @@ func Record(r *policy.Request) (change Change, needed bool) {
 	for _, a := range asks {
 		was = append(was, a.record(r.UserInfo.Username, reason, r.Now))
 	}
-	return Change{Requests: latest(was), Moved: given}, true
+	return Change{Requests: latest(was), Moved: given, Leftover: leftover(r.Resource, before, after)}, true
 }
 
 // Asks says whether a write asks for an action, and the reason that its record holds.
@@ -89,6 +91,8 @@ func latest(list []any) []any { return list[max(len(list)-v1alpha1.MaxRequests, 
 type ask struct {
 	action v1alpha1.RequestAction
 	token  string
+	// until is when it ends by itself, as the write says it; empty for no end.
+	until string
 }
 
 func (a ask) record(user, reason string, at time.Time) map[string]any {
@@ -98,6 +102,9 @@ func (a ask) record(user, reason string, at time.Time) map[string]any {
 	}
 	if a.token != "" {
 		entry["token"] = a.token
+	}
+	if a.until != "" {
+		entry["until"] = a.until
 	}
 	return entry
 }
@@ -137,8 +144,8 @@ func ofOverride(before, after map[string]any) []ask {
 func ofMode(before, after map[string]any) []ask {
 	was, is := forcedOpen(before), forcedOpen(after)
 	switch {
-	case is && !was:
-		return []ask{{action: v1alpha1.ActionForceOpen}}
+	case is && (!was || text(before, heldUntil) != text(after, heldUntil)):
+		return []ask{{action: v1alpha1.ActionForceOpen, until: text(after, heldUntil)}}
 	case was && !is:
 		return []ask{{action: v1alpha1.ActionRelease}}
 	}
@@ -147,12 +154,14 @@ func ofMode(before, after map[string]any) []ask {
 
 func ofState(before, after map[string]any) []ask {
 	was, is := desired(before), desired(after)
+	if is == v1alpha1.StatePaused && (was != is || text(before, pausedUntil) != text(after, pausedUntil)) {
+		return []ask{{action: v1alpha1.ActionPause, until: text(after, pausedUntil)}}
+	}
 	if was == is {
 		return nil
 	}
 	actions := map[v1alpha1.DesiredState]v1alpha1.RequestAction{v1alpha1.StateRunning: v1alpha1.ActionResume,
-		v1alpha1.StatePaused: v1alpha1.ActionPause, v1alpha1.StateAborted: v1alpha1.ActionAbort,
-		v1alpha1.StateUndone: v1alpha1.ActionUndo}
+		v1alpha1.StateAborted: v1alpha1.ActionAbort, v1alpha1.StateUndone: v1alpha1.ActionUndo}
 	return []ask{{action: actions[is]}}
 }
 
@@ -162,7 +171,7 @@ func desired(spec map[string]any) v1alpha1.DesiredState {
 
 func forcedOpen(spec map[string]any) bool {
 	s := v1alpha1.RemediationBreakerSpec{Mode: v1alpha1.BreakerMode(text(spec, "mode"))}
-	return s.ForcedOpen()
+	return s.AsksOpen()
 }
 
 func ofToken(field string, action v1alpha1.RequestAction, before, after map[string]any) []ask {

@@ -3,6 +3,7 @@
 package requests_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -168,6 +169,112 @@ func TestWhoAsksIsOnRecord(t *testing.T) {
 				t.Errorf("asked again, it changes once more: %+v", again)
 			}
 		})
+	}
+}
+
+func TestUntilWhenIsOnRecord(t *testing.T) {
+	const at, later = "2026-03-01T14:00:00Z", "2026-03-01T16:00:00Z"
+	paused := func(until string) tree { return tree{"desiredState": "Paused", "pausedUntil": until} }
+	held := func(until string) tree { return tree{"mode": "ForcedOpen", "forcedOpenUntil": until} }
+	cases := map[string]struct {
+		before, after tree
+		want          string // what is recorded; empty for nothing
+		leftover      string
+	}{
+		"a pause with an end":                   {tree{}, paused(at), "Pause until " + at, ""},
+		"another end":                           {paused(at), paused(later), "Pause until " + later, ""},
+		"no end any more":                       {paused(at), tree{"desiredState": "Paused"}, "Pause", ""},
+		"an end where there was none":           {tree{"desiredState": "Paused"}, paused(at), "Pause until " + at, ""},
+		"the same end":                          {paused(at), paused(at), "", ""},
+		"it goes on, and the end is taken away": {paused(at), tree{"desiredState": "Running"}, "Resume", ""},
+		"it goes on, and the end is left":       {paused(at), tree{"pausedUntil": at}, "Resume", "pausedUntil"},
+		"it is aborted, and the end is left": {paused(at), tree{"desiredState": "Aborted", "pausedUntil": at}, "Abort",
+			"pausedUntil"},
+		"it goes on, with another end, which is wrong": {paused(at), tree{"pausedUntil": later}, "Resume", ""},
+		"a hold with an end":                           {tree{}, held(at), "ForceOpen until " + at, ""},
+		"another end of a hold":                        {held(at), held(later), "ForceOpen until " + later, ""},
+		"a hold without an end":                        {held(at), tree{"mode": "ForcedOpen"}, "ForceOpen", ""},
+		"the same end of a hold":                       {held(at), held(at), "", ""},
+		"let go of, and the end is left": {held(at), tree{"mode": "Automatic", "forcedOpenUntil": at}, "Release",
+			"forcedOpenUntil"},
+		"let go of, and the end is taken away": {held(at), tree{}, "Release", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			resource := "remediations"
+			if tc.before["mode"] != nil || tc.after["mode"] != nil {
+				resource = "remediationbreakers"
+			}
+			r := &policy.Request{Operation: policy.Update, Resource: resource,
+				UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
+				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
+			got, needed := requests.Record(r)
+			if needed != (tc.want != "") || got.Leftover != tc.leftover {
+				t.Fatalf("changed: %t, %q is left over", needed, got.Leftover)
+			}
+			if tc.want == "" {
+				return
+			}
+			action, until, _ := strings.Cut(tc.want, " until ")
+			want := record(action, "ann")
+			if until != "" {
+				want["until"] = until
+			}
+			if diff := cmp.Diff([]any{want}, got.Requests); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			r.Object["spec"] = without(tc.after, tc.leftover, got.Requests)
+			if again, needed := requests.Record(r); needed {
+				t.Errorf("asked again, it changes once more: %+v", again)
+			}
+		})
+	}
+}
+
+// without is a spec as admission makes it.
+func without(spec tree, leftover string, records []any) tree {
+	made := tree{"requests": records}
+	for field, value := range spec {
+		if field != leftover {
+			made[field] = value
+		}
+	}
+	return made
+}
+
+func TestAnEndThatIsLeftGoesWhoeverWritesTheRecord(t *testing.T) {
+	const at = "2026-03-01T14:00:00Z"
+	r := &policy.Request{Operation: policy.Update, Resource: "remediations", Now: noon,
+		UserInfo:  policy.UserInfo{Username: "ann"},
+		OldObject: tree{"spec": tree{"desiredState": "Paused", "pausedUntil": at}},
+		Object:    tree{"spec": tree{"pausedUntil": at, "requests": []any{record("Resume", "ann")}}}}
+	got, needed := requests.Record(r)
+	if diff := cmp.Diff([]any{record("Resume", "ann")}, got.Requests); !needed || got.Leftover != "pausedUntil" ||
+		diff != "" {
+		t.Errorf("changed %t, %+v\n%s", needed, got, diff)
+	}
+}
+
+func TestAnEndThatHasPassed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		resource      string
+		before, after tree
+		want          bool
+	}{
+		"a pause": {"remediations", nil, tree{"desiredState": "Paused", "pausedUntil": "2026-03-01T12:00:00Z"}, true},
+		"a hold": {"remediationbreakers", nil,
+			tree{"mode": "ForcedOpen", "forcedOpenUntil": "2026-03-01T13:00:00+01:00"}, true},
+		"to come": {"remediations", nil, tree{"desiredState": "Paused", "pausedUntil": "2026-03-01T12:00:01Z"}, false},
+		"no time": {"remediations", nil, tree{"desiredState": "Paused", "pausedUntil": "noon"}, false},
+		"none":    {"remediations", nil, tree{"desiredState": "Paused"}, false},
+		"it has come since": {"remediations", tree{"desiredState": "Paused", "pausedUntil": "2026-03-01T11:00:00Z"},
+			tree{"desiredState": "Paused", "pausedUntil": "2026-03-01T11:00:00Z", "retryToken": "1"}, false},
+	} {
+		r := &policy.Request{Operation: policy.Update, Resource: tc.resource, Now: noon,
+			OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
+		if end, got := requests.Passed(r); got != tc.want || got && !end.Equal(noon) {
+			t.Errorf("%s: %s has passed: %t", name, end, got)
+		}
 	}
 }
 

@@ -19,38 +19,34 @@ import (
 func answer(r *policy.Request, v *verdict) (serving.Response, string) {
 	resp, decision := answerByPolicies(r, v)
 	if resp.Allowed {
-		resp.Warnings = append(resp.Warnings, doubtfulOptOut(r)...)
+		resp.Warnings = append(resp.Warnings, endedOptOut(r)...)
 	}
 	return resp, decision
 }
 
-// doubtfulOptOut warns whoever writes an opt-out that has no effect, or an end that can't be read, once: what was
-// there before was warned of then.
-func doubtfulOptOut(r *policy.Request) []string {
-	if r.Object == nil || r.SubResource != "" || !mentionsOptOut(r.Object) {
+// endedOptOut warns whoever writes an opt-out whose end has passed, once. Whatever else is wrong with one, the API
+// server warns of by itself, whether a policy matches or not (config/rbac/keys_policy.yaml); it can't tell the time.
+func endedOptOut(r *policy.Request) []string {
+	if r.Object == nil || r.SubResource != "" {
 		return nil
 	}
-	why := v1alpha1.DoubtfulOptOut(&unstructured.Unstructured{Object: r.Object}, r.Now)
-	if why == "" || r.OldObject != nil &&
-		v1alpha1.DoubtfulOptOut(&unstructured.Unstructured{Object: r.OldObject}, r.Now) == why {
+	until := endOf(r.Object)
+	if until == "" || r.OldObject != nil && endOf(r.OldObject) == until {
 		return nil
 	}
-	return []string{prose.Shorten(why, serving.MaxWarningBytes)}
+	end, err := v1alpha1.OptOutEnd(&unstructured.Unstructured{Object: r.Object})
+	if err != nil || end.IsZero() || r.Now.Before(end) {
+		return nil
+	}
+	return []string{prose.Shorten(v1alpha1.EndedOptOut(end), serving.MaxWarningBytes)}
 }
 
-// mentionsOptOut says whether an object has one of the annotations, or a label of such a name. Nearly none
-// has, and this is asked in each review: it copies nothing.
-func mentionsOptOut(object map[string]any) bool {
-	metadata, _ := object["metadata"].(map[string]any)
-	for _, part := range []string{"annotations", "labels"} {
-		values, _ := metadata[part].(map[string]any)
-		for _, key := range []string{v1alpha1.AnnotationRemediation, v1alpha1.AnnotationPausedUntil} {
-			if _, there := values[key]; there {
-				return true
-			}
-		}
-	}
-	return false
+// endOf is the end of an object's opt-out as it is written. Nearly none has one, and this is asked in each review: it
+// copies nothing.
+func endOf(object map[string]any) string {
+	annotations, _ := policy.Metadata(object)["annotations"].(map[string]any)
+	until, _ := annotations[v1alpha1.AnnotationPausedUntil].(string)
+	return until
 }
 
 func answerByPolicies(r *policy.Request, v *verdict) (serving.Response, string) {
@@ -63,7 +59,7 @@ func answerByPolicies(r *policy.Request, v *verdict) (serving.Response, string) 
 		return resp, serving.DecisionDenied
 	case v.failsClosed():
 		resp.Allowed = false
-		resp.Status = serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, unjudged(r, v))
+		resp.Status = unjudgedStatus(r, v)
 		return resp, serving.DecisionErrored
 	case len(v.failed) > 0:
 		return resp, serving.DecisionErrored
@@ -72,6 +68,18 @@ func answerByPolicies(r *policy.Request, v *verdict) (serving.Response, string) 
 	default:
 		return resp, serving.DecisionAllowed
 	}
+}
+
+// unjudgedStatus refuses what couldn't be judged: for now (503) while the namespace or what rules look up isn't known,
+// which no client, a rollout among them, may take for a denial of the object, and else as an error of the server.
+func unjudgedStatus(r *policy.Request, v *verdict) *metav1.Status {
+	message := unjudged(r, v)
+	for _, f := range v.refusing() {
+		if !f.passes() {
+			return serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, message)
+		}
+	}
+	return serving.Refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, message)
 }
 
 // auditAnnotations record which policies were violated or couldn't be evaluated.

@@ -4,6 +4,7 @@ package review
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -70,6 +71,12 @@ type failure struct {
 	// overridden says that the policy refuses nothing for the time being, and so not for
 	// want of an answer either.
 	overridden bool
+}
+
+// passes says that it passes without a change of a policy or of the object.
+func (f *failure) passes() bool {
+	var namespace *unreadNamespaceError
+	return policy.LookupUnknown(f.err) || errors.As(f.err, &namespace)
 }
 
 // verdict is what the policies of one class say of a request.
@@ -177,7 +184,10 @@ func (v *verdict) blocking() []finding {
 
 // failsClosed says that the request is refused because it couldn't be judged.
 func (v *verdict) failsClosed() bool {
-	return v.class == v1alpha1.FailurePolicyFail && slices.ContainsFunc(v.failed, func(f failure) bool {
-		return !f.overridden
-	})
+	return v.class == v1alpha1.FailurePolicyFail && len(v.refusing()) > 0
+}
+
+// refusing are the failures for whose sake the request may be refused: those of policies that nobody has softened.
+func (v *verdict) refusing() []failure {
+	return slices.DeleteFunc(slices.Clone(v.failed), func(f failure) bool { return f.overridden })
 }

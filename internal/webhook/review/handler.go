@@ -107,7 +107,7 @@ func (h *Handler) judge(ctx context.Context, req *policy.Request) *verdict {
 	if req.Namespace != "" {
 		namespace, err := h.Namespaces.Get(ctx, req.Namespace)
 		if err != nil {
-			return &verdict{class: h.Class, failed: []failure{{err: err}}}
+			return &verdict{class: h.Class, failed: []failure{{err: &unreadNamespaceError{err}}}}
 		}
 		req.NamespaceObject = namespace
 	}

@@ -228,8 +228,8 @@ func TestHandlerWhenAPolicyCannotBeEvaluated(t *testing.T) {
 				webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego)},
 			class:        v1alpha1.FailurePolicyFail,
 			namespaceErr: errors.New("reading namespace shop: the server is down"),
-			wantCode:     http.StatusInternalServerError,
-			wantMessage:  "reading namespace shop: the server is down",
+			wantCode:     http.StatusServiceUnavailable,
+			wantMessage:  "reading namespace shop: the server is down\nTry again",
 		},
 	}
 	for name, tc := range cases {

@@ -4,7 +4,6 @@ package review
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,13 +70,18 @@ func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []pol
 func unjudged(r *policy.Request, v *verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is refused because it couldn't be judged:", serving.Describe(r))
-	refusing := slices.DeleteFunc(slices.Clone(v.failed), func(f failure) bool { return f.overridden })
+	refusing := v.refusing()
 	for i, f := range refusing {
 		if i == serving.MaxViolationLines {
 			fmt.Fprintf(&b, "\nand %d more", len(refusing)-i)
 			break
 		}
 		b.WriteString("\n- " + prose.Shorten(failureText(f), serving.MaxLineBytes))
+	}
+	if len(refusing) == 1 && refusing[0].policy == "" {
+		b.WriteString("\nTry again; if it persists, ask those who run Evenkeel to find out why it can't read " +
+			"namespaces: evenkeel doctor")
+		return b.String()
 	}
 	b.WriteString("\nTry again; if it persists, have the policy's owner fix the rule, or set its " +
 		"admission.failurePolicy to Ignore or its admission.action to Warn. In an emergency: evenkeel policy " +

@@ -20,6 +20,14 @@ type Namespaces interface {
 	Get(ctx context.Context, name string) (map[string]any, error)
 }
 
+// unreadNamespaceError says that nothing could be judged since the Namespace couldn't be read. It passes without a
+// change of a policy or of the object.
+type unreadNamespaceError struct{ err error }
+
+func (e *unreadNamespaceError) Error() string { return e.err.Error() }
+
+func (e *unreadNamespaceError) Unwrap() error { return e.err }
+
 // CachedNamespaces reads from a cache, and from the API server what the cache
 // doesn't have: a namespace that was made a moment ago may be in use already.
 type CachedNamespaces struct {

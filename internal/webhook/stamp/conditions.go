@@ -17,7 +17,7 @@ func AsksOfBreakerByName() string {
 
 // asksOfBreaker says in CEL whether a write asks something of a breaker.
 func asksOfBreaker() string {
-	return asksOf("mode", "resetToken", "requests")
+	return asksOf("mode", "forcedOpenUntil", "resetToken", "requests")
 }
 
 // asksOf says in CEL that a write changes one of the fields by which people ask.
@@ -29,11 +29,20 @@ func asksOf(fields ...string) string {
 	return "!(" + strings.Join(each, " && ") + ")"
 }
 
-// onlyForcesOpen says in CEL that a write holds a breaker open, and that nobody has
-// filled in who asks.
+// onlyForcesOpen says in CEL that a write holds a breaker open, or for longer, and that
+// nobody has filled in who asks.
 func onlyForcesOpen() string {
 	return `has(object.spec.mode) && object.spec.mode != "` + string(v1alpha1.BreakerAutomatic) + `" && ` +
-		same("resetToken") + " && " + same("requests")
+		same("resetToken") + " && " + same("requests") + " && !(" + shortensHold() + ")"
+}
+
+// shortensHold says in CEL that a write of a breaker that is held open gives the hold an end, or an earlier one: that
+// lets go of it in part.
+func shortensHold() string {
+	return `oldObject != null && has(oldObject.spec.mode) && oldObject.spec.mode != "` +
+		string(v1alpha1.BreakerAutomatic) + `" && has(object.spec.forcedOpenUntil) && ` +
+		"(!has(oldObject.spec.forcedOpenUntil) || " +
+		"timestamp(object.spec.forcedOpenUntil) < timestamp(oldObject.spec.forcedOpenUntil))"
 }
 
 // same says in CEL that a write leaves a field of the spec as it is.

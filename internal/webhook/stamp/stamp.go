@@ -57,8 +57,8 @@ func All() []Field {
 			requests: true},
 		// The manager's own writes are of the same object.
 		{Webhook: names.WebhookPlanRequests, Resource: "remediations", Operations: writes(),
-			Condition: asksOf("desiredState", "retryToken", "windowOverride", "requests"), act: []string{"spec"},
-			field: []string{"spec", "requests"}, requests: true},
+			Condition: asksOf("desiredState", "pausedUntil", "retryToken", "windowOverride", "requests"),
+			act:       []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 		{Webhook: names.WebhookOverrideRequests, Resource: "policyoverrides", Operations: writes(),
 			act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 	}
@@ -146,6 +146,9 @@ func recording(r *policy.Request) []operation {
 	}
 	if change.Moved {
 		ops = append(ops, operation{Op: "remove", Path: "/spec/reason"})
+	}
+	if change.Leftover != "" {
+		ops = append(ops, operation{Op: "remove", Path: "/spec/" + change.Leftover})
 	}
 	return ops
 }

@@ -11,8 +11,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
-	"evenkeel.dev/evenkeel/internal/prose"
-	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // beyondFloors warns whoever writes a policy of what it asks for and won't get, as far
@@ -38,7 +36,7 @@ func beyondPace(s *v1alpha1.RemediationStrategySpec, floors *limits.Floors) []st
 func limited(at string, changed []v1alpha1.AppliedLimit) []string {
 	var out []string
 	for _, limit := range changed {
-		out = append(out, prose.Shorten(at+limit.String(), serving.MaxWarningBytes))
+		out = append(out, fit("%s", at+limit.String())) // its parts are short: an API's fields and a flag's values
 	}
 	return out
 }

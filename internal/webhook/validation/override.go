@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/override"
-	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/requests"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
@@ -69,7 +68,7 @@ func (h *OverrideHandler) answer(_ context.Context, req *policy.Request) (servin
 		return refuse(invalid("PolicyOverride", o.Name, found))
 	}
 	if text := h.ineffective(&o, req.Now); text != "" {
-		resp.Warnings = []string{prose.Shorten(text, serving.MaxWarningBytes)}
+		resp.Warnings = []string{text}
 		return resp, serving.DecisionWarned
 	}
 	return resp, serving.DecisionAllowed
@@ -99,15 +98,15 @@ func wrongOverride(o *v1alpha1.PolicyOverride, reason string, now time.Time) []p
 func (h *OverrideHandler) ineffective(o *v1alpha1.PolicyOverride, now time.Time) string {
 	p := h.Policy(o.Name)
 	if p == nil {
-		return fmt.Sprintf("there is no policy %q: nothing is overridden", o.Name)
+		return fit("there is no policy %q: nothing is overridden", o.Name)
 	}
 	in := override.InForce(o, override.Policy{UID: p.UID, Declared: p.Spec.Admission.Action}, now)
 	switch {
 	case in == nil:
-		return fmt.Sprintf("spec.policyUID isn't that of policy %s, which is %s: nothing is overridden", p.Name, p.UID)
+		return fit("spec.policyUID isn't that of policy %s, which is %s: nothing is overridden", p.Name, string(p.UID))
 	case !in.Softens():
-		return fmt.Sprintf("policy %s declares %s, which an override to %s doesn't soften: admission goes on as "+
-			"before, and no new write of its plans begins", p.Name, in.Declared, o.Spec.AdmissionAction)
+		return fit("policy %s declares %s, which an override to %s doesn't soften: admission goes on as "+
+			"before, and no new write of its plans begins", p.Name, string(in.Declared), string(o.Spec.AdmissionAction))
 	}
 	return ""
 }

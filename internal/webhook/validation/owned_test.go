@@ -3,9 +3,15 @@
 package validation
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
@@ -60,7 +66,7 @@ func TestAChangeThatASourceRestoresIsWarnedOf(t *testing.T) {
 			}
 			text := strings.Join(got.Warnings, "\n")
 			for _, part := range []string{"PolicySource evenkeel-system/rules keeps policy p",
-				"evenkeel policy override p --enforcement Warn",
+				"in an emergency: evenkeel policy override p --enforcement Warn",
 				"spec.overrides of PolicySource evenkeel-system/rules"} {
 				if strings.Contains(text, part) != tc.want {
 					t.Errorf("%s: warnings %q, want %v of %q", tc.reason, text, tc.want, part)
@@ -72,5 +78,108 @@ func TestAChangeThatASourceRestoresIsWarnedOf(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A deletion is undone by the source as well.
+func TestADeletionThatASourceUndoesIsWarnedOf(t *testing.T) {
+	sourced := func(p *v1alpha1.ClusterRegoPolicy) {
+		p.Labels = map[string]string{v1alpha1.LabelSourceNamespace: "evenkeel-system",
+			v1alpha1.LabelSourceName: "rules"}
+	}
+	source := func(change ...func(*v1alpha1.PolicySource)) *v1alpha1.PolicySource {
+		src := &v1alpha1.PolicySource{}
+		src.Namespace, src.Name = "evenkeel-system", "rules"
+		for _, c := range change {
+			c(src)
+		}
+		return src
+	}
+	cases := map[string]struct {
+		reason string
+		policy []func(*v1alpha1.ClusterRegoPolicy)
+		source *v1alpha1.PolicySource
+		user   string
+		want   string // of the first warning; empty: none
+	}{
+		"it comes back": {policy: []func(*v1alpha1.ClusterRegoPolicy){sourced}, source: source(),
+			want: "PolicySource evenkeel-system/rules keeps policy p"},
+		"the source is suspended": {policy: []func(*v1alpha1.ClusterRegoPolicy){sourced},
+			source: source(func(src *v1alpha1.PolicySource) { src.Spec.Suspend = true }),
+			want:   "once it is no more suspended"},
+		"the source is gone": {policy: []func(*v1alpha1.ClusterRegoPolicy){sourced}},
+		"the source is being deleted": {policy: []func(*v1alpha1.ClusterRegoPolicy){sourced},
+			source: source(func(src *v1alpha1.PolicySource) {
+				src.Finalizers = []string{v1alpha1.SourceFinalizer}
+				src.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			})},
+		"the manager deletes": {reason: "it left the repository", user: "self", source: source(),
+			policy: []func(*v1alpha1.ClusterRegoPolicy){sourced}},
+		"a policy of nobody's": {source: source()},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := v1alpha1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			reader := fake.NewClientBuilder().WithScheme(scheme)
+			if tc.source != nil {
+				reader = reader.WithObjects(tc.source)
+			}
+			h := &DeletionHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Reader: reader.Build(), Self: "self"}
+			review := webhooktest.Review("DELETE", nil,
+				policyTree(t, webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, tc.policy...)),
+				func(request tree) { request["userInfo"] = tree{"username": tc.user} })
+			webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies")(review["request"].(tree))
+			got := webhooktest.Ask(t, h, review)
+			text := strings.Join(got.Warnings, "\n")
+			if !got.Allowed || (len(got.Warnings) > 0) != (tc.want != "") || !strings.Contains(text, tc.want) {
+				t.Errorf("%s: allowed %v, warnings %q, want %q", tc.reason, got.Allowed, got.Warnings, tc.want)
+			}
+			if tc.want != "" && !strings.Contains(text, "evenkeel policy override p --enforcement Warn") {
+				t.Errorf("what to do isn't said: %q", got.Warnings)
+			}
+		})
+	}
+}
+
+// unanswered reads nothing until the time is up.
+type unanswered struct {
+	client.Reader
+	bounded bool
+}
+
+func (u *unanswered) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	if _, u.bounded = ctx.Deadline(); u.bounded {
+		<-ctx.Done()
+	}
+	return ctx.Err()
+}
+
+// TestADeletionDoesntWaitForItsSource has the API server not answer.
+func TestADeletionDoesntWaitForItsSource(t *testing.T) {
+	reader := &unanswered{}
+	h := &DeletionHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Reader: reader, Self: "self",
+		Timeout: time.Millisecond}
+	sourced := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, func(p *v1alpha1.ClusterRegoPolicy) {
+		p.Labels = map[string]string{v1alpha1.LabelSourceNamespace: "evenkeel-system",
+			v1alpha1.LabelSourceName: "rules"}
+	})
+	review := webhooktest.Review("DELETE", nil, policyTree(t, sourced))
+	webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies")(review["request"].(tree))
+	got := webhooktest.Ask(t, h, review)
+	if !reader.bounded || !got.Allowed || len(got.Warnings) == 0 {
+		t.Errorf("it waits for ever: %t; allowed %t, warnings %q", !reader.bounded, got.Allowed, got.Warnings)
+	}
+}
+
+// What to do is whole, however long the names are.
+func TestTheRemedyOfAChangeThatWontLastIsNeverCut(t *testing.T) {
+	long := strings.Repeat("n", 63)
+	for _, text := range inStead(strings.Repeat("p", 128), &client.ObjectKey{Namespace: long, Name: long}) {
+		if strings.HasSuffix(text, "…") {
+			t.Errorf("it is cut: %s", text)
+		}
 	}
 }

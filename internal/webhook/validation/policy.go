@@ -118,7 +118,9 @@ func (h *PolicyHandler) strategyWarnings(p *v1alpha1.ClusterRegoPolicy) []string
 	followed := p.DeepCopy()
 	if name := strategy.Named(p); name != "" {
 		if problem := strategy.Resolve(followed, h.Strategy(name)); problem != nil {
-			return []string{prose.Shorten(problem.Message, serving.MaxWarningBytes)}
+			return inWarnings(problem.Message,
+				fit("spec.remediation.strategyRef: nothing is remediated by RemediationStrategy %q", name),
+				fit("spec.remediation.strategyRef: %s: "+problem.Remedy, problem.Why))
 		}
 	}
 	return beyondFloors(&followed.Spec.Remediation.RolloutStrategy, &h.Floors)
@@ -148,9 +150,8 @@ func (h *PolicyHandler) withoutTemplate(p *v1alpha1.ClusterRegoPolicy) []string 
 	if p.Spec.TemplateRef == nil || !errors.Is(h.Checker.Compile(p), template.ErrNotFound) {
 		return nil
 	}
-	return []string{prose.Shorten(
-		fmt.Sprintf("there is no RegoTemplate %q: the policy comes into force as written once there is",
-			p.Spec.TemplateRef.Name), serving.MaxWarningBytes)}
+	return []string{fit("there is no RegoTemplate %q: the policy comes into force as written once there is",
+		p.Spec.TemplateRef.Name)}
 }
 
 // notAtAdmission warns whoever expects a policy to refuse what admission never
@@ -162,8 +163,8 @@ func notAtAdmission(p *v1alpha1.ClusterRegoPolicy) []string {
 	var out []string
 	for _, gk := range match.Kinds(p) {
 		if why := exempt.NeverAsked(gk.Group, gk.Kind); why != "" {
-			out = append(out, fmt.Sprintf("%s is judged by the scan only, never at admission: %s (docs/exemptions.md)",
-				gk.Kind, why))
+			out = append(out, fit("%s is judged by the scan only, never at admission: "+why+" (docs/exemptions.md)",
+				gk.Kind))
 		}
 	}
 	return out

@@ -3,7 +3,6 @@
 package validation
 
 import (
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,7 +10,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/match"
-	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
@@ -26,16 +24,19 @@ func outOfReach(p *v1alpha1.ClusterRegoPolicy, reach *limits.Reach) []string {
 	}
 	var out []string
 	for _, gk := range match.Kinds(p) {
-		if why := reach.Kind(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}); why != "" {
-			out = append(out, prose.Shorten("spec.remediation: "+why, serving.MaxWarningBytes))
+		kind := schema.GroupKind{Group: gk.Group, Kind: gk.Kind}
+		whole := reach.Target(kind, "", "", v1alpha1.OnlyCreates(p.Spec.Remediation.AllowedActions))
+		if whole == "" {
+			continue
 		}
+		why, unless := reach.Bars(kind)
+		out = append(out, inWarnings("spec.remediation: "+whole,
+			"spec.remediation: "+why, "spec.remediation: so it is "+unless)...)
 	}
 	for _, namespace := range p.Spec.Match.Namespaces {
 		if slices.Contains(reach.Exempt, namespace) && !slices.Contains(reach.Namespaces, namespace) {
-			out = append(out, prose.Shorten(
-				fmt.Sprintf(
-					"spec.remediation: nothing is written in namespace %s, unless the manager's flag %s names it",
-					namespace, limits.FlagNamespaces), serving.MaxWarningBytes))
+			out = append(out, fit("spec.remediation: nothing is written in namespace %s, unless the manager's flag "+
+				limits.FlagNamespaces+" names it", namespace))
 		}
 	}
 	return serving.BoundedWarnings(out, "")

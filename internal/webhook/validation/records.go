@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -70,7 +71,7 @@ func notTheirs(r *policy.Request) string {
 
 // sayable are the fields of a plan's spec by which people speak to its rollout.
 func sayable() []string {
-	return []string{"desiredState", "retryToken", "windowOverride", "reason", "requests"}
+	return []string{"desiredState", "pausedUntil", "retryToken", "windowOverride", "reason", "requests"}
 }
 
 func notTheirPlan(r *policy.Request) string {
@@ -123,6 +124,10 @@ func notTheirRequest(r *policy.Request) string {
 	if field, yes := stamp.Missing(r); yes {
 		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: "+
 			"try again in a moment", field, names.Configuration)
+	}
+	if end, passed := requests.Passed(r); passed {
+		return fmt.Sprintf("the end that it names, %s, has passed, so that nothing would be held: set a time to come, "+
+			"or none, to hold it until a person lets it go on", end.UTC().Format(time.RFC3339))
 	}
 	if reason, asks := requests.Asks(r, v1alpha1.ActionReset); asks && reason == "" {
 		return "a reset needs a reason: set spec.reason in the same request, or use evenkeel breaker reset --reason"

@@ -29,6 +29,30 @@ func TestWhatIsTheManagersNobodyElseWrites(t *testing.T) {
 				OldObject: plan(object{}),
 				Object: plan(object{"desiredState": "Paused",
 					"requests": []any{object{"action": "Pause", "user": "ann", "time": "1970-01-01T00:00:00Z"}}})}, ""},
+		"a pause until a time to come": {
+			policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user, Now: time.Unix(0, 0),
+				OldObject: plan(object{}),
+				Object: plan(object{"desiredState": "Paused", "pausedUntil": "1970-01-01T00:00:01Z",
+					"requests": []any{object{"action": "Pause", "user": "ann", "time": "1970-01-01T00:00:00Z",
+						"until": "1970-01-01T00:00:01Z"}}})}, ""},
+		"a pause until a time that has passed": {
+			policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user, Now: time.Unix(0, 0),
+				OldObject: plan(object{}),
+				Object: plan(object{"desiredState": "Paused", "pausedUntil": "1970-01-01T00:00:00Z",
+					"requests": []any{object{"action": "Pause", "user": "ann", "time": "1970-01-01T00:00:00Z",
+						"until": "1970-01-01T00:00:00Z"}}})}, "1970-01-01T00:00:00Z, has passed"},
+		"a hold until a time that has passed": {
+			policy.Request{Operation: policy.Update, Resource: "remediationbreakers", UserInfo: user,
+				Now: time.Unix(0, 0),
+				Object: object{"spec": object{"mode": "ForcedOpen", "forcedOpenUntil": "1969-12-31T00:00:00Z",
+					"requests": []any{object{"action": "ForceOpen", "user": "ann", "time": "1970-01-01T00:00:00Z",
+						"until": "1969-12-31T00:00:00Z"}}}}}, "1969-12-31T00:00:00Z, has passed"},
+		"an end of a pause that is recorded otherwise": {
+			policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user, Now: time.Unix(0, 0),
+				OldObject: plan(object{}),
+				Object: plan(object{"desiredState": "Paused", "pausedUntil": "1970-01-01T00:00:09Z",
+					"requests": []any{object{"action": "Pause", "user": "ann", "time": "1970-01-01T00:00:00Z",
+						"until": "1970-01-01T00:00:01Z"}}})}, "doesn't hold who makes this request"},
 		"a pause in nobody's": {
 			policy.Request{Operation: policy.Update, Resource: "remediations",
 				Object: plan(object{"desiredState": "Paused"}), OldObject: plan(object{})},

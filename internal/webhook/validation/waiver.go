@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
-	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
@@ -82,14 +81,13 @@ func (h *WaiverHandler) check(w, old v1alpha1.AnyWaiver, now time.Time) []proble
 func (h *WaiverHandler) warnings(terms *v1alpha1.WaiverTerms, now time.Time) []string {
 	var out []string
 	if terms.ExpirationTime.Sub(now) > longWaiver {
-		out = append(out, "spec.expirationTime is more than a year ahead: a waiver that nobody looks at again is a "+
+		out = append(out, "spec.expirationTime is more than a year ahead: a waiver that nobody reviews again is a "+
 			"change of the policy")
 	}
 	for i, name := range terms.Policies {
 		if !h.Known(name) {
-			out = append(out, prose.Shorten(
-				fmt.Sprintf("spec.policies[%d]: there is no policy %q: nothing is waived until there is", i, name),
-				serving.MaxWarningBytes))
+			out = append(out, fit(fmt.Sprintf("spec.policies[%d]: ", i)+
+				"there is no policy %q: nothing is waived until there is", name))
 		}
 	}
 	return serving.BoundedWarnings(out, "")

@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/prose"
-	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // Plans gives the plans at work, as far as they are known without asking anybody: what
@@ -102,7 +101,9 @@ func keptBy(plans []v1alpha1.Remediation, now []v1alpha1.MaintenanceWindow,
 	if more := len(kept) - maxPlansNamed; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return []string{prose.Shorten(fmt.Sprintf("windows: %d %s at work %s the windows made with (%s); only later plans "+
-		"have the new ones. To stop one: evenkeel rollout pause|abort NAME", len(kept), prose.Plural(len(kept), "plan"),
-		map[bool]string{true: "keeps", false: "keep"}[len(kept) == 1], names), serving.MaxWarningBytes)}
+	const remedy = "to stop one: evenkeel rollout pause|abort NAME"
+	keep := fmt.Sprintf("windows: %s in progress %s the windows made with ", prose.Count(len(kept), "plan"),
+		prose.Verb(len(kept), "keeps", "keep"))
+	what := fit(keep+"(%s); only later plans have the new ones", names)
+	return inWarnings(what+"; "+remedy, what, "windows: "+remedy)
 }

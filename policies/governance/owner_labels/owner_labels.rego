@@ -2,7 +2,7 @@
 # scope: package
 # title: Workloads and Services must name their owner
 # description: |
-#   Whoever is called at night must find out from the object whom to call. Put the labels of parameters.labels on the
+#   The engineer on call must find out from the object whom to call. Put the labels of parameters.labels on the
 #   object itself, each with a value that its regular expression allows in full. Without parameters.labels every object
 #   violates, so that a policy set up by halves shows. The fix adds a missing label where parameters.defaults has an
 #   allowed value for it, and only if that fixes the whole object; a wrong value is somebody's statement and stays.

@@ -132,8 +132,8 @@ func (s *Screen) Draw(lines ...string) {
 	s.drawn = len(lines)
 }
 
-// Settle leaves the region where it is; what follows is printed below it.
-func (s *Screen) Settle() {
+// Leave leaves the region where it is; what follows is printed below it.
+func (s *Screen) Leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drawn = 0

@@ -29,8 +29,7 @@ func brokenRow(src string, problem compile.Problem) (int, bool) {
 		return 0, false
 	}
 	for i, line := range strings.Split(src, "\n") {
-		comment, isComment := strings.CutPrefix(strings.TrimSpace(line), "#")
-		if !isComment || strings.TrimSpace(comment) != "METADATA" {
+		if !beginsMetadata(line) {
 			continue
 		}
 		if row := brokenLine(commentAt(src, i+1)); row > 0 {

@@ -61,6 +61,9 @@ func Parse(file, src string) (Metadata, error) {
 	}
 	index := slices.IndexFunc(module.Annotations, func(a *ast.Annotations) bool { return a.Scope == "package" })
 	if index < 0 {
+		if problem, found := otherScope(file, src); found {
+			return Metadata{}, &compile.Error{Problems: []compile.Problem{problem}}
+		}
 		return Metadata{}, &compile.Error{Problems: []compile.Problem{compile.At(module.Package.Location, file,
 			"the package has no METADATA: write a `# METADATA` comment with title, organizations, related_resources "+
 				"and custom above it")}}
@@ -102,6 +105,9 @@ func parseAnnotated(file, src string) (*ast.Module, error) {
 		if first == nil {
 			first = err
 		}
+	}
+	if wrong := wrongValues(file, src); len(wrong) > 0 {
+		return nil, &compile.Error{Problems: wrong}
 	}
 	problems := compile.ProblemsOf(first, file)
 	for i := range problems {

@@ -38,10 +38,8 @@ func init() {
 		if original == nil {
 			panic("OPA has no built-in function " + name)
 		}
-		if e.metered {
-			ast.BuiltinMap[name].CanSkipBctx = false
-		}
-		topdown.RegisterBuiltinFunc(name, capped(e, original))
+		ast.BuiltinMap[name].CanSkipBctx = false // which brings the meter
+		topdown.RegisterBuiltinFunc(name, capped(name, e, original))
 	}
 }
 
@@ -56,21 +54,22 @@ type limited struct {
 	why string
 }
 
-func capped(e limited, original topdown.BuiltinFunc) topdown.BuiltinFunc {
+func capped(name string, e limited, original topdown.BuiltinFunc) topdown.BuiltinFunc {
 	return func(bctx topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
+		w, watched := bctx.Cancel.(limit.Meter)
 		size, err := e.estimate(operands)
 		if err != nil {
-			return err
+			return refused(name, bctx, err)
 		}
-		w, watched := bctx.Cancel.(limit.Meter)
 		most := int64(maxResult)
 		if watched {
 			most = min(most, w.MostBytes())
 		}
 		if size > most {
-			return fmt.Errorf("its result may be of %d bytes or more: at most %d are allowed", size, most)
+			return refused(name, bctx,
+				fmt.Errorf("its result may be of %d bytes or more: at most %d are allowed", size, most))
 		}
-		if !watched {
+		if !watched || !e.metered {
 			return original(bctx, operands, iter)
 		}
 		if !w.Spend(size) {
@@ -86,4 +85,15 @@ func capped(e limited, original topdown.BuiltinFunc) topdown.BuiltinFunc {
 			return iter(result)
 		})
 	}
+}
+
+// refused makes a call undefined because of a limit, so that whatever else its rule finds is found, and has
+// the meter remember it: where built-in functions may fail unsaid (strictBuiltinErrors: false), an object would
+// pass for being too large.
+func refused(name string, bctx topdown.BuiltinContext, why error) error {
+	err := &topdown.Error{Code: topdown.BuiltinErr, Location: bctx.Location, Message: name + ": " + why.Error()}
+	if w, watched := bctx.Cancel.(limit.Meter); watched {
+		w.Refuse(err)
+	}
+	return err
 }

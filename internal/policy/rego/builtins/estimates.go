@@ -5,6 +5,7 @@ package builtins
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -44,11 +45,11 @@ func addTexts(add group) {
 	add("it makes an element of every few bytes", effort(byBothTexts).bounded(ofSplit), "indexof_n")
 	add("it makes an element of every few bytes", effort(byAllMatches).bounded(ofMatches), "regex.split",
 		"regex.find_n", "regex.find_all_string_submatch_n")
-	add("it writes a text anew", ofText(1), "strings.reverse", "base64.decode", "base64url.decode", "hex.decode",
+	add("it rewrites a text", ofText(1), "strings.reverse", "base64.decode", "base64url.decode", "hex.decode",
 		"urlquery.decode", "urlquery.decode_object", "glob.quote_meta")
-	add("it writes a text anew, and longer", ofText(2), "base64.encode", "base64url.encode", "base64url.encode_no_pad",
+	add("it rewrites a text, and longer", ofText(2), "base64.encode", "base64url.encode", "base64url.encode_no_pad",
 		"hex.encode")
-	add("it writes a text anew, and longer", ofText(3), "urlquery.encode", "urlquery.encode_object", "lower", "upper")
+	add("it rewrites a text, and longer", ofText(3), "urlquery.encode", "urlquery.encode_object", "lower", "upper")
 	add("its layout may be long", ofText(8), "time.format")
 	add("it writes out all of a value, and shared parts each time", ofWritten(2), "json.marshal",
 		"providers.aws.sign_req")
@@ -287,5 +288,9 @@ func wholeOf(t *ast.Term) (int64, bool) {
 	if !ok {
 		return 0, true // OPA says what is wrong
 	}
-	return number.Int64()
+	n, ok := number.Int64()
+	if exact, read := new(big.Rat).SetString(string(number)); !ok && read && !exact.IsInt() {
+		return 0, true // likewise
+	}
+	return n, ok
 }

@@ -20,6 +20,9 @@ type Compiled struct {
 	Copies float64
 	// Weighs says that rules call what weighs.
 	Weighs bool
+	// Lookup is the first place that names data.inventory, which no module defines; nil where none
+	// does.
+	Lookup *Problem
 }
 
 // Modules compiles what parse gave of the same sources: the first of them names the
@@ -40,23 +43,30 @@ func Modules(version v1alpha1.RegoVersion, sources []v1alpha1.RegoLibrary, modul
 	if out.Compiler.Compile(byName); out.Compiler.Failed() {
 		return Compiled{}, &Error{Problems: ProblemsOf(out.Compiler.Errors, sources[0].Name)}
 	}
-	if problems := undefinedData(out.Compiler, sources[0].Name); len(problems) > 0 {
-		return Compiled{}, &Error{Problems: problems}
+	problems, lookup := undefinedData(out.Compiler, sources[0].Name)
+	if len(problems) > 0 {
+		return Compiled{}, ErrorOf(problems)
 	}
+	out.Lookup = lookup
 	looked := lookAt(out.Compiler)
 	out.Compares, out.Copies = looked.compares, looked.most
 	return out, nil
 }
 
-// NewCompiler is strict, knows what policies may call, and refuses what would grow too large.
+// NewCompiler knows what policies may call, and refuses what would grow too large. It is strict, but for Rego v0, which
+// it takes as Gatekeeper does: with variables and imports that nothing uses, and with deprecated functions.
 func NewCompiler(version v1alpha1.RegoVersion) *ast.Compiler {
 	return ast.NewCompiler().
 		WithCapabilities(builtins.Permitted()).
 		WithDefaultRegoVersion(Version(version)).
-		WithStrict(true).
+		WithStrict(version != v1alpha1.RegoV0).
 		// Before types are told, which takes as long as what is told of.
 		WithStageAfterID(ast.StageCheckRecursion,
 			ast.CompilerStageDefinition{Name: "CheckCopies", MetricName: "check_copies", Stage: tooManyCopies}).
 		WithStageAfterID(ast.StageCheckRecursion,
-			ast.CompilerStageDefinition{Name: "CheckTypesDepth", MetricName: "check_types_depth", Stage: tooDeepTypes})
+			ast.CompilerStageDefinition{Name: "CheckTypesDepth", MetricName: "check_types_depth", Stage: tooDeepTypes}).
+		WithStageAfterID(ast.StageCheckRecursion,
+			ast.CompilerStageDefinition{Name: "CheckHeads", MetricName: "check_heads", Stage: overlappingHeads}).
+		WithStageAfterID(ast.StageCheckRecursion,
+			ast.CompilerStageDefinition{Name: "CheckWith", MetricName: "check_with", Stage: recursionByWith})
 }

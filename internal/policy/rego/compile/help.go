@@ -36,13 +36,43 @@ func helps() []helpFor {
 			"rules of one name must be of one form: all sets (`contains`), all values, or " +
 				"functions of as many arguments; rename one"},
 		{ast.TypeErr, "multiple default rules", "a rule has one default: remove the others"},
+		{ast.TypeErr, "invalid argument",
+			"give the function values of the types that it wants; `is_string(x)` and the like keep others from it"},
 		{ast.TypeErr, "arity", "give the function as many arguments as it has"},
 		{ast.TypeErr, "match error", "the two sides can never be equal: compare values of one type"},
 		{ast.RecursionErr, "", "a rule can't ask for itself: `walk(x, [path, value])` goes through what is nested"},
+		{ast.CompileErr, "assigned above",
+			"a variable gets its value once: give the second another name, or compare by =="},
+		{ast.CompileErr, "declared above", "declare the variable once: give the second another name, or remove it"},
+		{ast.CompileErr, "declared var", "use the variable, or remove its declaration"},
 		{ast.CompileErr, "assigned var", "use the variable, or write `_` in its place"},
 		{ast.CompileErr, "import", "remove the import, or use it"},
 		{ast.CompileErr, "referenced above", "declare the variable before its first use, or give it another name"},
 	}
+}
+
+// EvaluationHelp is one line on what to do about an error of an evaluation of OPA's; empty where
+// its message says all that is known.
+func EvaluationHelp(message string) string {
+	const (
+		rule = "two bodies of the rule gave different values: join them by else, or gather the values by contains"
+		call = "two bodies of the function gave different values for the same arguments: let them exclude one " +
+			"another, or join them by else"
+		key = "one key got two values: make the key unique, for example by the index, or gather the values of each " +
+			"key in a set"
+	)
+	for _, known := range []struct{ part, help string }{
+		{"produced conflicting values for the same inputs", call},
+		{"functions must not produce multiple outputs", call},
+		{"produced conflicting values", rule},
+		{"complete rules must not produce multiple outputs", rule},
+		{"object keys must be unique", key},
+	} {
+		if strings.Contains(message, known.part) {
+			return known.help
+		}
+	}
+	return ""
 }
 
 // functions are the names of Rego's own functions.

@@ -39,7 +39,7 @@ func Parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast
 		}
 	}
 	if len(problems) > 0 {
-		return nil, &Error{Problems: problems}
+		return nil, ErrorOf(problems)
 	}
 	return modules, nil
 }

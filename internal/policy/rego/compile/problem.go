@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Problem is one reason why a policy doesn't compile, and where.
@@ -50,6 +52,21 @@ type Error struct {
 	Problems []Problem
 }
 
+// mostProblems is how many problems are shown: whoever writes a policy mustn't fill the status of it, or a log.
+const mostProblems = 20
+
+// ErrorOf has the first of some problems, and how many more there are.
+func ErrorOf(problems []Problem) *Error {
+	more := len(problems) - mostProblems
+	if more <= 0 {
+		return &Error{Problems: problems}
+	}
+	problems = slices.Clone(problems[:mostProblems])
+	return &Error{Problems: append(problems, Problem{File: problems[mostProblems-1].File,
+		Message: fmt.Sprintf("%s not shown: solve those before %s first", prose.Are(more, "other problem"),
+			prose.Verb(more, "it", "them"))})}
+}
+
 // Error lists the problems, one a line.
 func (e *Error) Error() string {
 	lines := make([]string, len(e.Problems))
@@ -58,6 +75,12 @@ func (e *Error) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// MostOfName is how much of a name that a policy has chosen messages have, in bytes.
+const MostOfName = 256
+
+// mostOfMessage is how much there is of a message of OPA's, in bytes: it may quote a name of any length.
+const mostOfMessage = 4 << 10
 
 // ProblemsOf turns OPA's errors into problems; fallback names the file where OPA
 // gives no location.
@@ -72,7 +95,7 @@ func ProblemsOf(err error, fallback string) []Problem {
 	}
 	problems := make([]Problem, 0, len(list))
 	for _, e := range list {
-		problem := At(e.Location, fallback, e.Code+": "+e.Message)
+		problem := At(e.Location, fallback, e.Code+": "+prose.Shorten(e.Message, mostOfMessage))
 		problem.Help = helpOf(e.Code, e.Message)
 		if slices.ContainsFunc(problems, func(p Problem) bool {
 			return p.File == problem.File && p.Row == problem.Row && p.Message == problem.Message

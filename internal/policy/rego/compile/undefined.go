@@ -10,24 +10,39 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
+// mostGuesses is for how many names that aren't there it is guessed what was meant.
+const mostGuesses = 20
+
 // undefinedData finds each place below data that no module defines. Rules see no
-// other data, so such a place is undefined for ever, and a rule that asks for it
-// would never deny: a misspelt import must not pass for a clean object.
-func undefinedData(compiler *ast.Compiler, entryFile string) []Problem {
-	var problems []Problem
-	seen := map[string]bool{}
+// other data, but for the objects that their policy refers to, so such a place is undefined for ever, and
+// a rule that asks for it would never deny: a misspelt import must not pass for a clean object.
+func undefinedData(compiler *ast.Compiler, entryFile string) (problems []Problem, lookup *Problem) {
+	seen, guesses := map[string]bool{}, mostGuesses
 	for _, name := range slices.Sorted(maps.Keys(compiler.Modules)) {
 		for _, r := range compiler.Modules[name].Rules {
 			ast.WalkRefs(r, func(ref ast.Ref) bool {
-				if missing := undefined(compiler.RuleTree, ref); missing != nil && ref[0].Location != nil {
+				missing := undefined(compiler.RuleTree, ref)
+				switch {
+				case missing == nil || ref[0].Location == nil:
+				case isInventory(missing):
+					if lookup == nil {
+						at := At(ref[0].Location, entryFile, missing.String())
+						lookup = &at
+					}
+				default:
+					meant := ""
+					if guesses--; guesses >= 0 {
+						meant = meantBy(compiler.RuleTree, missing)
+					}
 					problem := At(ref[0].Location, entryFile, fmt.Sprintf(
 						"nothing defines %s: no module of the policy holds it, and rules see no other data; fix the "+
 							"import, or copy its library into lib/, which is looked for in the directory and "+
 							"upward from it, or name its directory by --lib%s",
-						missing, meantBy(compiler.RuleTree, missing)))
+						prose.Shorten(missing.String(), MostOfName), meant))
 					if !seen[problem.String()] {
 						seen[problem.String()] = true
 						problems = append(problems, problem)
@@ -37,7 +52,12 @@ func undefinedData(compiler *ast.Compiler, entryFile string) []Problem {
 			})
 		}
 	}
-	return problems
+	return problems, lookup
+}
+
+// isInventory says that a place is where rules find the objects that they may look up.
+func isInventory(missing ast.Ref) bool {
+	return missing[1].Value.Compare(ast.String(inventory.Root)) == 0
 }
 
 // meantBy asks after what is defined beside a place that isn't.

@@ -12,7 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/plan"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
 )
 
 func options(input *ast.Term) compiled.Options {
@@ -146,7 +146,7 @@ func BenchmarkCompile(b *testing.B) {
 	query := ast.MustParseBody("x = data.evenkeel.security.privileged_containers.deny")
 	b.ReportAllocs()
 	for b.Loop() {
-		planned, err := plan.Of(b.Context(), compiler, query, nil)
+		planned, err := planner.Plan(b.Context(), compiler, query, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

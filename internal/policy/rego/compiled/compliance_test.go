@@ -20,7 +20,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/util"
 
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/plan"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
 )
 
 func opaDir(t *testing.T) string {
@@ -87,8 +87,8 @@ func runCase(ctx context.Context, c cases.TestCase, version ast.RegoVersion) (wh
 		modules[fmt.Sprintf("test-%d.rego", i)] = module
 	}
 	compiler := ast.MustCompileModulesWithOpts(modules, ast.CompileOpts{ParserOptions: options})
-	why = plan.NeedsTopdown(compiler)
-	policy, err := plan.Of(ctx, compiler, ast.MustParseBody(c.Query), nil)
+	why = planner.NeedsTopdown(compiler)
+	policy, err := planner.Plan(ctx, compiler, ast.MustParseBody(c.Query), nil)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +102,7 @@ func runCase(ctx context.Context, c cases.TestCase, version ast.RegoVersion) (wh
 	o.Context.Capabilities = compiler.Capabilities()
 	e := program.Begin(ctx, o)
 	defer e.End()
-	answers, err := e.Query(plan.QueryName)
+	answers, err := e.Query(planner.QueryName)
 	return why, judge(c, answers, err)
 }
 

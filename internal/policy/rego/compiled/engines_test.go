@@ -15,7 +15,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/plan"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
 )
 
 // now is the time that policies see.
@@ -47,11 +47,11 @@ func prepare(query string, modules ...string) (question, error) {
 	if err != nil {
 		return question{}, err
 	}
-	if why := plan.NeedsTopdown(compiler); why != "" {
+	if why := planner.NeedsTopdown(compiler); why != "" {
 		return question{}, errors.New(why)
 	}
 	q := question{compiler: compiler, query: ast.MustParseBody(query)}
-	planned, err := plan.Of(context.Background(), compiler, q.query, nil)
+	planned, err := planner.Plan(context.Background(), compiler, q.query, nil)
 	if err != nil {
 		return question{}, err
 	}
@@ -67,15 +67,39 @@ type answers struct {
 
 func (a answers) String() string { return fmt.Sprintf("%v, error %v", a.set, a.err) }
 
-// compiledAnswers asks the compiled engine.
+// compiledAnswers asks the compiled engine: of the input, and where that is enough for the
+// program, of its fields, too.
 func (q question) compiledAnswers(ctx context.Context, o compiled.Options) answers {
 	o.Context.Time = ast.IntNumberTerm(int(now().UnixNano()))
 	if o.Data == nil {
 		o.Data = ast.ObjectTerm()
 	}
+	given := q.asked(ctx, o)
+	if fields := fieldsOf(o.Input); fields != nil && o.Cancel == nil && q.program.ReadsFieldsOnly() {
+		o.Input, o.Fields = nil, fields
+		if by := q.asked(ctx, o); by.String() != given.String() {
+			panic(fmt.Sprintf("of the input %v\nof its fields %v", given, by))
+		}
+	}
+	return given
+}
+
+// fieldsOf are those of an input that is an object; nil for another.
+func fieldsOf(input *ast.Term) (fields [][2]*ast.Term) {
+	if input == nil {
+		return nil
+	}
+	if object, ok := input.Value.(ast.Object); ok {
+		fields = [][2]*ast.Term{}
+		object.Foreach(func(k, v *ast.Term) { fields = append(fields, [2]*ast.Term{k, v}) })
+	}
+	return fields
+}
+
+func (q question) asked(ctx context.Context, o compiled.Options) answers {
 	e := q.program.Begin(ctx, &o)
 	defer e.End()
-	found, err := e.Query(plan.QueryName)
+	found, err := e.Query(planner.QueryName)
 	return answers{ast.NewSet(found...), err}
 }
 

@@ -14,6 +14,9 @@ type Options struct {
 	// Input and Data are the documents; nil for one that is undefined. They may be shared
 	// between evaluations, for nothing ever changes them.
 	Input, Data *ast.Term
+	// Fields are those of the input, where it isn't given itself. A program that reads more than
+	// that doesn't see them: Program.ReadsFieldsOnly.
+	Fields [][2]*ast.Term
 	// Strict makes an error of a built-in function the error of the evaluation; without it
 	// the call is undefined.
 	Strict bool
@@ -34,6 +37,9 @@ type Options struct {
 
 // Evaluation asks a program's rules of one input. It is for one goroutine.
 type Evaluation struct{ m *machine }
+
+// ReadsFieldsOnly says that nothing reads the input as a whole, so that Options.Fields do.
+func (p *Program) ReadsFieldsOnly() bool { return p.fieldsOnly }
 
 // Begin begins an evaluation. Call End when it is over: nothing of it may be used afterwards
 // but the terms that it gave.

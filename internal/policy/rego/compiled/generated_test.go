@@ -9,22 +9,15 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/compiledtest"
 )
-
-func inputs() []string {
-	return []string{
-		`{"a": 1, "name": "nn", "list": [1, {"q": "a"}, "b", 1], "map": {"k": "a", "o": {"p": [1]}, "a": true}}`,
-		`{"a": "a", "name": "b", "list": [], "map": {"k": {"a": 1}, "b": false, "1": null}, "nothing": {}}`,
-		`"no object"`,
-	}
-}
 
 // TestGeneratedPoliciesAgree writes policies and asks both engines for each of their rules.
 func TestGeneratedPoliciesAgree(t *testing.T) {
 	compiledPolicies, all, asked, errored, needless, answered := 0, 0, 0, 0, 0, 0
-	data := ast.MustParseTerm(`{"base": {"x": {"a": 1}, "n": [1, 2]}}`)
+	data := ast.MustParseTerm(compiledtest.Data())
 	rapid.Check(t, func(rt *rapid.T) {
-		module, rules := writePolicy(rt)
+		module, rules := compiledtest.WritePolicy(rt)
 		all++
 		for _, rule := range rules {
 			q, err := prepare("x = data.test."+rule, module)
@@ -33,7 +26,7 @@ func TestGeneratedPoliciesAgree(t *testing.T) {
 				continue
 			}
 			compiledPolicies++
-			for _, input := range inputs() {
+			for _, input := range compiledtest.Inputs() {
 				for _, strict := range []bool{false, true} {
 					o := compiled.Options{Input: ast.MustParseTerm(input), Data: data, Strict: strict}
 					got, want := q.compiledAnswers(t.Context(), o), q.topdownAnswers(t.Context(), o)

@@ -103,9 +103,9 @@ func lookupInput(target, source, path int, keys []*ast.Term) step {
 		if f[ir.Input] != m.input {
 			return otherwise(m, f)
 		}
-		v := m.looked[path]
+		v := m.inputs[path]
 		if v == nil {
-			v = m.look(path)
+			v = m.inputAt(path)
 		}
 		if v == absent {
 			f[target] = nil
@@ -146,55 +146,98 @@ func otherKey(from, key ast.Value) *ast.Term {
 	return nil
 }
 
-// paths are constant paths into the input, each the path of another and one key more. The
-// first is the input itself.
-type paths struct {
-	parents []int
-	keys    []*ast.Term
-	index   map[pathKey]int
-}
-
-type pathKey struct {
-	parent int
-	key    ast.Value
-}
-
-func newPaths() *paths {
-	return &paths{parents: []int{-1}, keys: []*ast.Term{nil}, index: map[pathKey]int{}}
-}
-
-// below is the number of the path with more keys.
-func (p *paths) below(parent int, keys []*ast.Term) int {
-	for _, key := range keys {
-		k := pathKey{parent, key.Value}
-		if !ast.IsScalar(key.Value) {
-			k.key = ast.String(key.String()) // collections aren't comparable
-		}
-		at, ok := p.index[k]
-		if !ok {
-			at = len(p.keys)
-			p.parents, p.keys = append(p.parents, parent), append(p.keys, key)
-			p.index[k] = at
-		}
-		parent = at
-	}
-	return parent
-}
-
-// look finds what the input has at a path, and keeps it for the evaluation.
-func (m *machine) look(path int) *ast.Term {
-	v := m.looked[path]
+// inputAt finds what the input has at a path, and keeps it for the evaluation.
+func (m *machine) inputAt(path int) *ast.Term {
+	v := m.inputs[path]
 	if v != nil {
 		return v
 	}
 	if path == 0 {
 		v = m.input
-	} else if parent := m.look(m.program.paths.parents[path]); parent != absent {
+	} else if m.program.paths.parents[path] == 0 && m.input == fields {
+		v = fieldOf(m.options.Fields, m.program.paths.keys[path])
+	} else if parent := m.inputAt(m.program.paths.parents[path]); parent != absent {
 		v = parent.Get(m.program.paths.keys[path])
 	}
 	if v == nil {
 		v = absent
 	}
-	m.looked[path] = v
+	m.inputs[path] = v
 	return v
+}
+
+func fieldOf(fields [][2]*ast.Term, key *ast.Term) *ast.Term {
+	for _, field := range fields {
+		if same(field[0], key) {
+			return field[1]
+		}
+	}
+	return nil
+}
+
+// readsFieldsOnly says that all that statements do with the input is to look a constant field
+// of it up, and to hand it to rules and functions.
+func (p *Program) readsFieldsOnly(policy *ir.Policy) bool {
+	var blocks []*ir.Block
+	if policy.Funcs != nil {
+		for _, f := range policy.Funcs.Funcs {
+			blocks = append(blocks, f.Blocks...)
+		}
+	}
+	if policy.Plans != nil {
+		for _, plan := range policy.Plans.Plans {
+			blocks = append(blocks, plan.Blocks...)
+		}
+	}
+	for _, block := range blocks {
+		input := usesOf([]*ir.Block{block}).of(ir.Input)
+		if input.sets+input.changes+input.reads+input.raw > p.fieldsIn(block) {
+			return false
+		}
+	}
+	return true
+}
+
+// fieldsIn counts the statements of a block that do no more than that.
+func (p *Program) fieldsIn(block *ir.Block) (count int) {
+	for _, stmt := range block.Stmts {
+		for _, inner := range blocksOf(stmt) {
+			count += p.fieldsIn(inner)
+		}
+		if p.readsField(stmt) {
+			count++
+		}
+	}
+	return count
+}
+
+func (p *Program) readsField(stmt ir.Stmt) bool {
+	switch s := stmt.(type) {
+	case *ir.DotStmt:
+		_, constant := s.Key.Value.(ir.StringIndex)
+		return constant && s.Source.Value == ir.Input
+	case *ir.CallStmt:
+		_, planned := p.byName[s.Func]
+		return planned && s.Args[0].Value == ir.Input
+	case *ir.CallDynamicStmt:
+		return s.Args[0] == ir.Input
+	default:
+		return false
+	}
+}
+
+// blocksOf are the blocks within a statement.
+func blocksOf(stmt ir.Stmt) []*ir.Block {
+	switch s := stmt.(type) {
+	case *ir.BlockStmt:
+		return s.Blocks
+	case *ir.ScanStmt:
+		return []*ir.Block{s.Block}
+	case *ir.NotStmt:
+		return []*ir.Block{s.Block}
+	case *ir.WithStmt:
+		return []*ir.Block{s.Block}
+	default:
+		return nil
+	}
 }

@@ -14,6 +14,8 @@ import (
 var (
 	// absent is kept in place of a value that is known to be undefined.
 	absent = &ast.Term{} //nolint:gochecknoglobals // a marker, never changed
+	// fields stands for an input of which nothing but its fields is read.
+	fields = &ast.Term{} //nolint:gochecknoglobals // a marker, never changed
 	// stopped is what a call gives when something went wrong.
 	stopped = &ast.Term{} //nolint:gochecknoglobals // a marker, never changed
 )
@@ -24,9 +26,9 @@ type machine struct {
 	ctx     context.Context
 	options *Options
 	input   *ast.Term
-	// looked are the values at the program's paths into the input, as far as they were
+	// inputs are the values at the program's paths into the input, as far as they were
 	// looked up.
-	looked []*ast.Term
+	inputs []*ast.Term
 	level  *level
 	// stack holds the frames from used on.
 	stack []*ast.Term
@@ -56,7 +58,7 @@ type machine struct {
 const firstStack = 1024
 
 func newMachine(p *Program) *machine {
-	m := &machine{program: p, looked: make([]*ast.Term, len(p.paths.keys)), stack: make([]*ast.Term, firstStack),
+	m := &machine{program: p, inputs: make([]*ast.Term, len(p.paths.keys)), stack: make([]*ast.Term, firstStack),
 		owned: map[ast.Value]bool{}, level: &level{rules: make([]*ast.Term, len(p.functions))}}
 	m.calls.take, m.calls.gather, m.calls.cache = m.calls.one, m.calls.another, builtins.Cache{}
 	return m
@@ -93,14 +95,17 @@ func (m *machine) fail(err error) outcome {
 // begin prepares for an evaluation.
 func (m *machine) begin(ctx context.Context, o *Options) {
 	m.ctx, m.options, m.input = ctx, o, o.Input
-	m.level.input, m.level.data = o.Input, o.Data
+	if m.input == nil && m.program.fieldsOnly && o.Fields != nil {
+		m.input = fields
+	}
+	m.level.input, m.level.data = m.input, o.Data
 	m.budget.begin(o)
 	m.calls.begin(ctx, o)
 }
 
 // end forgets everything of an evaluation.
 func (m *machine) end() {
-	clear(m.looked)
+	clear(m.inputs)
 	clear(m.level.rules)
 	clear(m.level.calls)
 	clear(m.owned)

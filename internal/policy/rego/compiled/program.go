@@ -20,8 +20,10 @@ type Program struct {
 	byName, byPath map[string]int
 	queries        map[string]*query
 	// paths are the constant paths into the input that statements read.
-	paths    *paths
-	machines sync.Pool
+	paths *paths
+	// fieldsOnly says that statements read fields of the input, and never all of it.
+	fieldsOnly bool
+	machines   sync.Pool
 }
 
 // query is a plan: blocks that are run one after the other, and add to the results.
@@ -56,6 +58,7 @@ func Compile(policy *ir.Policy) (*Program, error) {
 		}
 	}
 	p.keepCostly()
+	p.fieldsOnly = p.readsFieldsOnly(policy)
 	p.machines.New = func() any { return newMachine(p) }
 	return p, nil
 }
@@ -146,3 +149,38 @@ func (u *unit) query(plan *ir.Plan) (*query, error) {
 // implementation is what runs for a built-in function; nil for one that each evaluation
 // brings along.
 func implementation(name string) topdown.BuiltinFunc { return topdown.GetBuiltin(name) }
+
+// paths are constant paths into the input, each the path of another and one key more. The
+// first is the input itself.
+type paths struct {
+	parents []int
+	keys    []*ast.Term
+	index   map[pathKey]int
+}
+
+type pathKey struct {
+	parent int
+	key    ast.Value
+}
+
+func newPaths() *paths {
+	return &paths{parents: []int{-1}, keys: []*ast.Term{nil}, index: map[pathKey]int{}}
+}
+
+// below is the number of the path with more keys.
+func (p *paths) below(parent int, keys []*ast.Term) int {
+	for _, key := range keys {
+		k := pathKey{parent, key.Value}
+		if !ast.IsScalar(key.Value) {
+			k.key = ast.String(key.String()) // collections aren't comparable
+		}
+		at, ok := p.index[k]
+		if !ok {
+			at = len(p.keys)
+			p.parents, p.keys = append(p.parents, parent), append(p.keys, key)
+			p.index[k] = at
+		}
+		parent = at
+	}
+	return parent
+}

@@ -12,7 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/types"
 
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/plan"
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
 )
 
 // TestWhatHeadsWithVariablesMakeIsEqualToWhatIsWritten compares what grew in its place with
@@ -35,7 +35,7 @@ parts := {q.a, q.b}`,
 			// The sets are left to topdown otherwise, which takes their parts for different
 			// ones: the compiled engine is asked alone.
 			compiler := ast.MustCompileModules(map[string]string{"test.rego": "package test\n\n" + rules})
-			planned, err := plan.Of(t.Context(), compiler,
+			planned, err := planner.Plan(t.Context(), compiler,
 				ast.MustParseBody("same = data.test.same; parts = data.test.parts"), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func TestAFunctionOfTheCaller(t *testing.T) {
 	if compiler.Failed() {
 		t.Fatal(compiler.Errors)
 	}
-	planned, err := plan.Of(t.Context(), compiler, ast.MustParseBody("x = data.test.p"),
+	planned, err := planner.Plan(t.Context(), compiler, ast.MustParseBody("x = data.test.p"),
 		map[string]*types.Function{own.Name: decl})
 	if err != nil {
 		t.Fatal(err)
@@ -143,5 +143,38 @@ func TestAFunctionOfTheCaller(t *testing.T) {
 	}
 	if got := q.compiledAnswers(t.Context(), compiled.Options{}); got.err == nil {
 		t.Error("a function that nobody brought along was called")
+	}
+}
+
+// TestWhichProgramsReadFieldsOnly holds that a program which sees more of the input than its
+// fields says so: it would be given none.
+func TestWhichProgramsReadFieldsOnly(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rules string
+		only  bool
+	}{
+		"constant fields":            {`p if input.a.b == input.c[_]`, true},
+		"by way of a rule":           {"p if q\nq if not input.a", true},
+		"by way of a function":       {"p if f(input.a)\nf(x) if x == input.b", true},
+		"a rule that is named later": {"p if data.test.m[input.a]\nm.q := input.b\nm.r if input.b.c", true},
+		"in a comprehension":         {`p if count({x | some x in input.a}) > 1`, true},
+		"another data":               {"p if q with data.x as 1\nq if input.a", true},
+		"all of it in a variable":    {`p if { x := input; x.a }`, false},
+		"all of it as an argument":   {"p if f(input)\nf(x) if x.a", false},
+		"all of it compared":         {`p if input == {"a": 1}`, false},
+		"all of it in a call":        {`p if object.get(input, "a", 1) == 1`, false},
+		"all of it in a value":       {`p if [input][0].a`, false},
+		"every field":                {`p if input[_] == 1`, false},
+		"a field by a variable":      {`p if { some x in ["a"]; input[x] }`, false},
+		"whether it is there":        {`p if input`, false},
+		"another input":              {"p if q with input as {}\nq if input.a", false},
+		"a field of another value":   {"p if q with input.a as 1\nq if input.a", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := ask(t, "data.test.p = x", "package test\n\n"+tc.rules)
+			if got := q.program.ReadsFieldsOnly(); got != tc.only {
+				t.Errorf("it says %v, want %v", got, tc.only)
+			}
+		})
 	}
 }

@@ -3,21 +3,25 @@
 package facts
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// aliases are the variables of a rule that are other names of parts of the input: x of
-// x := input.review. A variable that more than one equality concerns is compared, and so is
+// aliases are the variables of a rule that are other names of parts of what is looked at: x
+// of x := input.review. A variable that more than one equality concerns is compared, and so is
 // no mere name.
 type aliases struct {
+	*reader
 	// arguments are those of the function, with what they stand for.
 	arguments map[ast.Var][]path
 	// names are the others, with the term that each is another name of.
 	names map[ast.Var]*ast.Term
 	// by are the equalities that do no more than give such a name.
 	by map[*ast.Expr]ast.Var
+	// bound are the variables that something else than an equality binds, with how many do.
+	bound map[ast.Var]int
 }
 
 // equality is one between two terms, of which one is a variable at least.
@@ -26,17 +30,18 @@ type equality struct {
 	sides [2]*ast.Term
 }
 
-func newAliases(rule *ast.Rule, arguments [][]path) *aliases {
-	a := &aliases{arguments: map[ast.Var][]path{}, names: map[ast.Var]*ast.Term{}, by: map[*ast.Expr]ast.Var{}}
-	for r := rule; r != nil; r = r.Else {
-		for i, argument := range r.Head.Args {
+func newAliases(r *reader, rule *ast.Rule, arguments [][]path) *aliases {
+	a := &aliases{reader: r, arguments: map[ast.Var][]path{}, names: map[ast.Var]*ast.Term{},
+		by: map[*ast.Expr]ast.Var{}, bound: boundOtherwise(rule)}
+	for stage := rule; stage != nil; stage = stage.Else {
+		for i, argument := range stage.Head.Args {
 			if v, ok := argument.Value.(ast.Var); ok && i < len(arguments) {
 				a.arguments[v] = arguments[i]
 			}
 		}
 	}
 	left := equalitiesOf(rule)
-	concern := map[ast.Var]int{}
+	concern := maps.Clone(a.bound)
 	for _, e := range left {
 		for _, side := range e.sides {
 			if v, ok := side.Value.(ast.Var); ok {
@@ -53,6 +58,33 @@ func newAliases(rule *ast.Rule, arguments [][]path) *aliases {
 		})
 	}
 	return a
+}
+
+// boundOtherwise are the variables that something else than an equality binds, once for each: patterns among the
+// arguments of a function, and the keys and values of every. An equality that concerns such a variable compares.
+func boundOtherwise(rule *ast.Rule) map[ast.Var]int {
+	bound := map[ast.Var]int{}
+	all := func(t *ast.Term) {
+		if t != nil {
+			ast.WalkVars(t, func(v ast.Var) bool {
+				bound[v]++
+				return false
+			})
+		}
+	}
+	for stage := rule; stage != nil; stage = stage.Else {
+		for _, argument := range stage.Head.Args {
+			all(argument)
+		}
+	}
+	ast.NewGenericVisitor(func(x any) bool {
+		if every, ok := x.(*ast.Every); ok {
+			all(every.Key)
+			all(every.Value)
+		}
+		return false
+	}).Walk(rule)
+	return bound
 }
 
 // name takes an equality for one that gives a name, if no other concerns its variable.
@@ -91,11 +123,11 @@ func equalitiesOf(rule *ast.Rule) []equality {
 	return found
 }
 
-// of is what of the input a term is another name of; known is false when it is none.
+// of is what of the document a term is another name of; known is false when it is none.
 func (a *aliases) of(t *ast.Term) (paths []path, known bool) {
 	switch v := t.Value.(type) {
 	case ast.Var:
-		if v == ast.InputRootDocument.Value {
+		if len(a.root) == 1 && v == a.root[0].Value {
 			return []path{{}}, true
 		}
 		if paths, known := a.arguments[v]; known {
@@ -105,15 +137,18 @@ func (a *aliases) of(t *ast.Term) (paths []path, known bool) {
 			return a.of(named)
 		}
 	case ast.Ref:
+		if v.HasPrefix(a.root) {
+			return a.below([]path{{}}, v[len(a.root):]), true
+		}
 		if paths, known = a.of(v[0]); known {
-			return below(paths, v[1:]), true
+			return a.below(paths, v[1:]), true
 		}
 	}
 	return nil, false
 }
 
 // below are the paths of what stands under some keys.
-func below(paths []path, operands []*ast.Term) []path {
+func (r *reader) below(paths []path, operands []*ast.Term) []path {
 	out := make([]path, 0, len(paths))
 	for _, p := range paths {
 		p = slices.Clone(p)
@@ -124,7 +159,7 @@ func below(paths []path, operands []*ast.Term) []path {
 			}
 			p = append(p, string(key))
 		}
-		out = append(out, p[:min(len(p), longestPath)])
+		out = append(out, p[:min(len(p), r.longest)])
 	}
 	return out
 }

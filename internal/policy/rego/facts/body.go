@@ -6,21 +6,18 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// body looks at what one definition of a rule does with the input.
-type body struct {
-	*reader
-	*aliases
-}
+// body looks at what one definition of a rule does with the document.
+type body struct{ *aliases }
 
 func newBody(r *reader, rule *ast.Rule, arguments [][]path) *body {
-	return &body{reader: r, aliases: newAliases(rule, arguments)}
+	return &body{aliases: newAliases(r, rule, arguments)}
 }
 
 // definition looks at one definition, and at those that come in its place (else).
 func (b *body) definition(rule *ast.Rule, arguments [][]path) {
 	for i, argument := range rule.Head.Args {
-		if _, isVar := argument.Value.(ast.Var); !isVar && i < len(arguments) {
-			b.read(arguments[i]...) // it is compared with a pattern
+		if v, isVar := argument.Value.(ast.Var); (!isVar || b.bound[v] > 1) && i < len(arguments) {
+			b.read(arguments[i]...) // it is compared with a pattern, or with another argument
 		}
 	}
 	for _, term := range rule.Head.Ref()[1:] {
@@ -37,7 +34,7 @@ func (b *body) definition(rule *ast.Rule, arguments [][]path) {
 	}
 }
 
-// use notes all that is read of the input where a term or body stands.
+// use notes all that is read of the document where a term or body stands.
 func (b *body) use(x any) {
 	ast.NewGenericVisitor(func(x any) bool {
 		switch x := x.(type) {
@@ -86,13 +83,16 @@ func (b *body) expression(e *ast.Expr) {
 	}
 }
 
-// named looks at what a variable is another name of: it is read where the name is used.
+// named looks at what a variable is another name of: that it is there is read here, and the rest where the name is
+// used.
 func (b *body) named(v ast.Var) {
 	term := b.names[v]
-	if _, known := b.of(term); !known {
+	paths, known := b.of(term)
+	if !known {
 		b.use(term)
 		return
 	}
+	b.there(paths...)
 	if ref, ok := term.Value.(ast.Ref); ok {
 		b.operands(ref)
 	}
@@ -100,17 +100,32 @@ func (b *body) named(v ast.Var) {
 
 func (b *body) reference(ref ast.Ref) {
 	b.operands(ref)
-	if ref.HasPrefix(ast.DefaultRootRef) {
-		b.rules(ref)
-		return
-	}
 	if paths, known := b.of(ast.NewTerm(ref)); known {
 		b.read(paths...)
+		return
+	}
+	if ref.HasPrefix(ast.DefaultRootRef) {
+		if b.mayLead(ref) {
+			b.all()
+		}
+		b.rules(ref)
 		return
 	}
 	if _, isVar := ref[0].Value.(ast.Var); !isVar {
 		b.use(ref[0])
 	}
+}
+
+// mayLead says that a reference holds all of what is looked at, or may lead into it by a key that is
+// computed.
+func (r *reader) mayLead(ref ast.Ref) bool {
+	for i := range min(len(ref), len(r.root)) {
+		_, isText := ref[i].Value.(ast.String)
+		if (i == 0 || isText) && !ref[i].Equal(r.root[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // operands are the keys of a reference: they are read.
@@ -142,6 +157,7 @@ func (b *body) call(terms []*ast.Term) {
 		if !known {
 			b.use(operand)
 		} else if ref, ok := operand.Value.(ast.Ref); ok {
+			b.there(paths...) // the function is asked only if it is
 			b.operands(ref)
 		}
 		arguments = append(arguments, paths)

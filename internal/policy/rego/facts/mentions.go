@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
 )
 
@@ -65,3 +66,35 @@ func (m Mentions) Key(name string) bool {
 
 // Rule says that the modules have a rule of the name.
 func (m Mentions) Rule(name string) bool { return slices.Contains(m.rules, name) }
+
+// Lookups are the kinds, in the versions, that references below data.<root> name, sorted; told is false
+// where one of them names none, or computes it.
+func (m Mentions) Lookups(root string) (kinds []policy.GroupVersionKind, told bool) {
+	told = true
+	for _, ref := range m.refs {
+		if !ref.HasPrefix(inventoryRef(root)) {
+			told = told && !(Mentions{refs: []ast.Ref{ref}}).Refers("data", root)
+			continue
+		}
+		kind, ok := lookedUp(ref[2:])
+		if told = told && ok; ok {
+			kinds = append(kinds, kind)
+		}
+	}
+	return sortedKinds(kinds), told
+}
+
+// lookedUp is the kind that a reference below the inventory names. Its keys may be of any type, references too.
+func lookedUp(ref ast.Ref) (policy.GroupVersionKind, bool) {
+	if len(ref) == 0 {
+		return policy.GroupVersionKind{}, false
+	}
+	scope, _ := ref[0].Value.(ast.String)
+	version, known := map[ast.String]int{"cluster": 1, "namespace": 2}[scope]
+	if !known || len(ref) < version+2 {
+		return policy.GroupVersionKind{}, false
+	}
+	groupVersion, isText := ref[version].Value.(ast.String)
+	kind, alsoText := ref[version+1].Value.(ast.String)
+	return kindOf(string(groupVersion), string(kind)), isText && alsoText
+}

@@ -13,8 +13,13 @@ import (
 const (
 	// anyKey stands for a key that is known only when a rule is evaluated.
 	anyKey = "*"
+	// present ends a path to what is read of only whether it is there: all that a rule asks of x := input.a.b where x
+	// isn't used.
+	present = "\x00present"
 	// longestPath is how many keys of what is read are kept: the rest is taken to be read whole.
-	longestPath = 6
+	// Of what is looked up, five lead to an object.
+	longestPath       = 9
+	longestLookedPath = 5 + longestPath
 	// maxFollowed is how many definitions of rules and calls of functions are followed.
 	maxFollowed = 10_000
 )
@@ -22,8 +27,16 @@ const (
 // Reads is what of the input the rules of a policy may read. What can't be told is read.
 type Reads struct{ paths []path }
 
-// path are keys from the input's root down to what is read, with all that it holds.
+// path are keys from the input's root down to what is read, with all that it holds unless it ends with present.
 type path []string
+
+// keys are those of a path, and whether it is only asked if something is there.
+func (p path) keys() (keys path, isPresence bool) {
+	if last := len(p) - 1; last >= 0 && p[last] == present {
+		return p[:last], true
+	}
+	return p, false
+}
 
 // May says that rules may read what stands under some keys, or a part of it, or what holds it:
 // May("review", "namespaceObject").
@@ -52,7 +65,13 @@ func (r Reads) User() bool { return r.May("request", "userInfo") || r.May("revie
 // ReadsOf follows some rules of compiled modules through all rules and functions that they
 // refer to.
 func ReadsOf(compiler *ast.Compiler, rules ...ast.Ref) Reads {
-	r := &reader{compiler: compiler, found: map[string]path{}, followed: map[string]bool{}}
+	return readsBelow(ast.InputRootRef, longestPath, compiler, rules)
+}
+
+// readsBelow follows them for what they read below a root.
+func readsBelow(root ast.Ref, longest int, compiler *ast.Compiler, rules []ast.Ref) Reads {
+	r := &reader{root: root, longest: longest, compiler: compiler, found: map[string]path{},
+		followed: map[string]bool{}}
 	for _, ref := range rules {
 		r.rules(ref)
 	}
@@ -65,6 +84,10 @@ func ReadsOf(compiler *ast.Compiler, rules ...ast.Ref) Reads {
 
 // reader gathers what is read.
 type reader struct {
+	// root is the document that is looked at, input for one, and longest how many keys of a path
+	// below it are kept.
+	root     ast.Ref
+	longest  int
 	compiler *ast.Compiler
 	found    map[string]path
 	// followed are the rules that were, with what their arguments stand for.
@@ -75,6 +98,16 @@ type reader struct {
 func (r *reader) read(paths ...path) {
 	for _, p := range paths {
 		r.found[fmt.Sprintf("%q", p)] = p
+	}
+}
+
+// there notes that it is read whether something is there.
+func (r *reader) there(paths ...path) {
+	for _, p := range paths {
+		if len(p) > 0 {
+			p = append(slices.Clone(p), present)
+			r.read(p[:min(len(p), r.longest)])
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type Brief struct {
 	over         atomic.Bool
 	made, hashed int64
 	scale        *size.Scale
+	refusals
 }
 
 // Meter is what built-ins ask that make much. The Cancel of an evaluation is one.
@@ -32,6 +33,9 @@ type Meter interface {
 	Heavy(v ast.Value) bool
 	// MostBytes is the longest text that may be made.
 	MostBytes() int64
+	// Refuse remembers that a call was refused because of a limit, and why: the evaluation goes on, and
+	// whoever reads what it gave must ask Refused.
+	Refuse(why error)
 }
 
 // NewBrief begins an evaluation's time.

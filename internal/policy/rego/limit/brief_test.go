@@ -16,7 +16,7 @@ import (
 
 func newBrief(t *testing.T, allowed time.Duration, most int64) *Brief {
 	t.Helper()
-	b := NewBrief(allowed, size.NewScale(most, nil))
+	b := NewBrief(allowed, size.NewScale(most))
 	t.Cleanup(b.Stop)
 	return b
 }

@@ -18,3 +18,16 @@ var (
 	// ErrDeep is the value of the panic that ends a comparison which nothing else can stop.
 	ErrDeep = errors.New("the stack grows too deep")
 )
+
+// refusals remembers the first call of a built-in function that was refused because of a limit.
+type refusals struct{ first error }
+
+// Refuse remembers that a call was refused, and why.
+func (r *refusals) Refuse(why error) {
+	if r.first == nil {
+		r.first = why
+	}
+}
+
+// Refused is why the first call was refused because of a limit; nil when none was.
+func (r *refusals) Refused() error { return r.first }

@@ -49,6 +49,8 @@ type Watch struct {
 	// exhausted says that the part that runs has made too much.
 	exhausted atomic.Bool
 	heap      heap
+	// deep says that it was the stack. Only the evaluating goroutine touches it.
+	deep bool
 	// scale weighs what is made.
 	scale *size.Scale
 	// weighs are the functions that rules call to have it weighed.
@@ -60,6 +62,8 @@ type Watch struct {
 	ticket ticket
 	queued bool
 	wake   chan struct{}
+	// refusals are those of the part that runs.
+	refusals
 }
 
 // Spend counts what a built-in is about to make; false when it is too much.
@@ -128,6 +132,8 @@ func (w *Watch) Begin() {
 	w.overtime.end()
 	w.part.Add(1)
 	w.exhausted.Store(false)
+	w.deep = false
+	w.refusals = refusals{}
 	w.promise = w.steps + promised
 	w.allowed = w.made + (maxMade-w.made)/2
 }
@@ -163,8 +169,8 @@ func (w *Watch) rouse() {
 
 // Cancelled says whether the part that runs must stop.
 func (w *Watch) Cancelled() bool {
-	if w.steps++; w.steps%stepsBetweenLooks == 0 && w.heapGrown() {
-		w.exhausted.Store(true)
+	if w.steps++; w.steps%stepsBetweenLooks == 0 {
+		w.look()
 	}
 	if w.steps <= w.promise {
 		return w.over() && w.overtime.used()
@@ -179,11 +185,21 @@ func (w *Watch) Cancelled() bool {
 	return w.over()
 }
 
+// look ends the part that runs when it holds too much, on the heap or on the stack.
+func (w *Watch) look() {
+	if w.deep = w.deep || deep(); w.deep || w.heapGrown() {
+		w.exhausted.Store(true)
+	}
+}
+
 // Steps is how many expressions were evaluated so far.
 func (w *Watch) Steps() int64 { return w.steps }
 
 // Exhausted says that the part that runs has made too much.
 func (w *Watch) Exhausted() bool { return w.exhausted.Load() }
+
+// Deep says that the part that runs was ended because its rules ask for one another too deep.
+func (w *Watch) Deep() bool { return w.deep }
 
 // Limit is the time of all parts together.
 func (w *Watch) Limit() time.Duration { return w.limit }

@@ -20,7 +20,7 @@ func TestWhatIsSpentCountsTowardsTheLimit(t *testing.T) {
 		"more than the hour": {2 * time.Hour, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := NewWatch(Options{Time: time.Hour, Spent: tc.spent, Parts: 1, Scale: size.NewScale(100, nil)})
+			w := NewWatch(Options{Time: time.Hour, Spent: tc.spent, Parts: 1, Scale: size.NewScale(100)})
 			defer w.Stop()
 			w.Begin()
 			for deadline := time.Now().Add(10 * time.Second); tc.over && !w.over(); {
@@ -37,7 +37,7 @@ func TestWhatIsSpentCountsTowardsTheLimit(t *testing.T) {
 
 // TestACancelledEvaluationStaysSo has the share of a part end after all were cancelled.
 func TestACancelledEvaluationStaysSo(t *testing.T) {
-	w := NewWatch(Options{Time: time.Hour, Parts: 300, Scale: size.NewScale(100, nil)})
+	w := NewWatch(Options{Time: time.Hour, Parts: 300, Scale: size.NewScale(100)})
 	defer w.Stop()
 	w.Begin()
 	w.Cancel()

@@ -13,6 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // maxFix is the most bytes of all actions together.
@@ -64,7 +65,8 @@ func (d *Decoder) action(element *ast.Term) (policy.Action, error) {
 		return action, known.read(d, fields, &action)
 	}
 	return policy.Action{},
-		fmt.Errorf("unknown action %q: the actions are create, delete, evict, patch, restart and scale", name)
+		fmt.Errorf("unknown action %q: the actions are create, delete, evict, patch, restart and scale%s", name,
+			prose.DidYouMean(name, []string{"create", "delete", "evict", "patch", "restart", "scale"}))
 }
 
 // op reads one operation of RFC 6902 and moves its paths onto the object.

@@ -43,8 +43,8 @@ func (v *Violations) Sorted() []policy.Violation { return sorted(v.keyed) }
 func (v *Violations) Add(d *Decoder, rule string, elements []*ast.Term) (problems []error) {
 	for i, element := range elements {
 		if d.text > maxText {
-			return append(problems, fmt.Errorf("rule %s says more than %d bytes: %d violations are left out", rule,
-				maxText, len(elements)-i))
+			return append(problems, fmt.Errorf("rule %s says more than %d bytes: %s left out", rule,
+				maxText, prose.Are(len(elements)-i, "violation")))
 		}
 		violation, details, err := d.violation(element)
 		if err != nil {

@@ -30,18 +30,20 @@ const (
 type Scale struct {
 	// most is where it stops: larger values weigh more than that.
 	most int64
-	// input are the sizes of parts of the input; it is shared.
-	input map[ast.Value]int64
+	// shared are the sizes of parts of what is given; they aren't changed.
+	shared []map[ast.Value]int64
 	// known are those of values that are large.
 	known map[ast.Value]int64
-	// remember is from which size on values are kept in known.
+	// remember is from which size on values are kept in known; bounded says that so many are
+	// kept and no more.
 	remember int64
+	bounded  bool
 }
 
-// NewScale weighs what one evaluation makes, up to a size in units; input are the sizes of
-// parts of its input.
-func NewScale(most int64, input map[ast.Value]int64) *Scale {
-	return &Scale{most: most, input: input, known: map[ast.Value]int64{}, remember: largeValue}
+// NewScale weighs what one evaluation makes, up to a size in units; shared are the sizes of
+// parts of what it is given.
+func NewScale(most int64, shared ...map[ast.Value]int64) *Scale {
+	return &Scale{most: most, shared: shared, known: map[ast.Value]int64{}, remember: largeValue, bounded: true}
 }
 
 // Units is the size of one value, or more than maxUnits.
@@ -99,14 +101,16 @@ func (s *Scale) collection(v ast.Value, length int, count func(ast.Value) int64)
 	if length < manyParts {
 		return count(v)
 	}
-	if size, found := s.input[v]; found {
-		return size
+	for _, sizes := range s.shared {
+		if size, found := sizes[v]; found {
+			return size
+		}
 	}
 	if size, found := s.known[v]; found {
 		return size
 	}
 	size := count(v)
-	if size >= s.remember && size <= s.most && (s.input == nil || len(s.known) < mostRemembered) {
+	if size >= s.remember && size <= s.most && (!s.bounded || len(s.known) < mostRemembered) {
 		s.known[v] = size
 	}
 	return size

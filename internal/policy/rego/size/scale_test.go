@@ -50,7 +50,7 @@ func TestWhatAValueWeighs(t *testing.T) {
 }
 
 func TestAScaleRemembersLargeValuesAlone(t *testing.T) {
-	s := &Scale{most: MaxUnits, input: map[ast.Value]int64{}, known: map[ast.Value]int64{}, remember: largeValue}
+	s := &Scale{most: MaxUnits, bounded: true, known: map[ast.Value]int64{}, remember: largeValue}
 	s.Of(ast.MustParseTerm(`["a", "b", "c", "d"]`).Value)
 	if len(s.known) != 0 {
 		t.Errorf("it remembers %d small values", len(s.known))

@@ -134,6 +134,11 @@ func testResult(result *tester.Result) Result {
 		Error:   result.Error,
 		Output:  string(result.Output),
 	}
+	if result.Error != nil {
+		if help := compile.EvaluationHelp(result.Error.Error()); help != "" {
+			converted.Error = fmt.Errorf("%w\n  help: %s", result.Error, help)
+		}
+	}
 	if result.Location != nil {
 		converted.File, converted.Row = result.Location.File, result.Location.Row
 	}

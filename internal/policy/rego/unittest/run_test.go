@@ -4,6 +4,7 @@ package unittest_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,5 +83,25 @@ func TestRunTestsRefusesModules(t *testing.T) {
 				t.Errorf("error %v, want a compile.Error with the place", err)
 			}
 		})
+	}
+}
+
+// TestAConflictInATestHasHelp: OPA says which rule, and not what to do.
+func TestAConflictInATestHasHelp(t *testing.T) {
+	for rule, help := range map[string]string{
+		"p := 1 if input.a\n\np := 2 if input.b":                         "join them by else",
+		"p if f(1) == 1\n\nf(_) := 1 if input.a\n\nf(_) := 2 if input.b": "let them exclude one another",
+		"p := {k: v | some v in [1, 2]; k := input.a}":                   "make the key unique",
+	} {
+		source := "package p_test\n\nimport rego.v1\n\n" + rule +
+			"\n\ntest_p if p with input as {\"a\": true, \"b\": true}\n"
+		results, _, err := unittest.Run(t.Context(), map[string]string{"p_test.rego": source}, v1alpha1.RegoV1, "")
+		if err != nil || len(results) != 1 {
+			t.Fatalf("%s: %v, %v", rule, results, err)
+		}
+		if err := results[0].Error; err == nil || !strings.Contains(err.Error(), "\n  help: ") ||
+			!strings.Contains(err.Error(), help) {
+			t.Errorf("%s: %v, want help with %q", rule, err, help)
+		}
 	}
 }

@@ -9,12 +9,15 @@ import (
 	"io/fs"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	reports "evenkeel.dev/evenkeel/internal/policy/suite"
 )
 
@@ -32,12 +35,17 @@ func newJudge(fsys fs.FS, suiteFile string, t *test, engine rego.Engine) (*judge
 	if err != nil {
 		return nil, err
 	}
+	replicated, err := t.replicated(fsys, suiteFile)
+	if err != nil {
+		return nil, err
+	}
 	policies := catalog.New(catalog.Options{TimeLimit: reports.TimeLimit, Engine: engine})
 	made, silent := "", false
 	for _, d := range read {
 		silent = silent || !gatekeeper.Enforces(d.Object, gatekeeper.GatorPoint)
 	}
-	for _, item := range gatekeeper.Migrate(read, gatekeeper.Options{}) {
+	opts := gatekeeper.Options{Kinds: t.kinds(fsys, suiteFile), InMemory: true}
+	for _, item := range gatekeeper.Migrate(append(read, replicated), opts) {
 		if err := enforce(policies, &item); err != nil {
 			return nil, fmt.Errorf("%s: %w", item.Object, err)
 		}
@@ -72,6 +80,42 @@ func (t *test) documents(fsys fs.FS, suiteFile string) ([]manifest.Document, err
 	return append(template, constraint...), nil
 }
 
+// replicated is the Config that gator acts as if there were: every object of an inventory can be looked up.
+func (t *test) replicated(fsys fs.FS, suiteFile string) (manifest.Document, error) {
+	var kinds []any
+	for i := range t.Cases {
+		others, err := t.Cases[i].others(fsys, suiteFile)
+		if err != nil {
+			return manifest.Document{}, err
+		}
+		for _, object := range others {
+			gvk := (&unstructured.Unstructured{Object: object}).GroupVersionKind()
+			kinds = append(kinds, map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind})
+		}
+	}
+	return manifest.Document{Object: map[string]any{"apiVersion": "config.gatekeeper.sh/v1alpha1", "kind": "Config",
+		"metadata": map[string]any{"name": "config"},
+		"spec":     map[string]any{"sync": map[string]any{"syncOnly": kinds}}}}, nil
+}
+
+// kinds are those of the objects that the cases give, which constraints on every kind judge. What can't be read,
+// its case tells.
+func (t *test) kinds(fsys fs.FS, suiteFile string) (kinds []gatekeeper.Kind) {
+	for i := range t.Cases {
+		objects, err := documents(fsys, suiteFile, t.Cases[i].Object)
+		if t.Cases[i].Object == "" || err != nil {
+			continue
+		}
+		for _, d := range objects {
+			kinds = append(kinds, gatekeeper.KindOf(d.Object))
+			if r, err := reviewed(d.Object); err == nil {
+				kinds = append(kinds, gatekeeper.Kind{Group: r.Kind.Group, Kind: r.Kind.Kind})
+			}
+		}
+	}
+	return kinds
+}
+
 // enforce puts what an object of Gatekeeper's became in force.
 func enforce(policies *catalog.Catalog, item *gatekeeper.Item) error {
 	switch {
@@ -91,11 +135,12 @@ func enforce(policies *catalog.Catalog, item *gatekeeper.Item) error {
 	return nil
 }
 
-// violations are what is found of an object.
-func (j *judge) violations(ctx context.Context, r *policy.Request) ([]policy.Violation, error) {
+// violations are what is found of an object beside others.
+func (j *judge) violations(ctx context.Context, r *policy.Request, others []map[string]any) (
+	[]policy.Violation, error) {
 	if j.silent {
 		return nil, nil
 	}
-	result, _ := j.snapshot.EvaluateOne(ctx, j.policy, r)
+	result, _ := j.snapshot.Seeing(inventory.NewFixed(others, nil)).EvaluateOne(ctx, j.policy, r)
 	return result.Decision.Violations, result.Decision.Err
 }

@@ -13,10 +13,11 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	reports "evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// request asks for the verdict on what a case names.
-func (c *testCase) request(fsys fs.FS, suiteFile string) (*policy.Request, error) {
+// request asks for the verdict on what a case names, beside the others of its inventory.
+func (c *testCase) request(fsys fs.FS, suiteFile string, others []map[string]any) (*policy.Request, error) {
 	if c.Object == "" {
 		return nil, errors.New("object is missing: give the path of a manifest")
 	}
@@ -25,7 +26,7 @@ func (c *testCase) request(fsys fs.FS, suiteFile string) (*policy.Request, error
 		return nil, err
 	}
 	if len(objects) != 1 {
-		return nil, fmt.Errorf("%s holds %d objects: a case is of one", c.Object, len(objects))
+		return nil, fmt.Errorf("%s holds %s: a case is of one", c.Object, prose.Count(len(objects), "object"))
 	}
 	object := objects[0].Object
 	version, _ := object["apiVersion"].(string)
@@ -35,7 +36,8 @@ func (c *testCase) request(fsys fs.FS, suiteFile string) (*policy.Request, error
 			return nil, fmt.Errorf("%s: %w", c.Object, err)
 		}
 	}
-	return r, c.place(fsys, suiteFile, r)
+	place(r, others)
+	return r, nil
 }
 
 // reviewed is the request of an AdmissionReview.
@@ -62,24 +64,31 @@ func reviewed(review map[string]any) (*policy.Request, error) {
 	return r, nil
 }
 
-// place gives the request its namespace: that of the inventory, if it is there. Other objects of the
-// inventory no rule sees.
-func (c *testCase) place(fsys fs.FS, suiteFile string, r *policy.Request) error {
-	if r.Namespace == "" {
-		return nil
-	}
-	r.NamespaceObject = map[string]any{"apiVersion": "v1", "kind": "Namespace",
-		"metadata": map[string]any{"name": r.Namespace}}
+// others are the objects of the case's inventory.
+func (c *testCase) others(fsys fs.FS, suiteFile string) ([]map[string]any, error) {
+	var all []map[string]any
 	for _, name := range c.Inventory {
 		objects, err := documents(fsys, suiteFile, name)
 		if err != nil {
-			return fmt.Errorf("inventory: %w", err)
+			return nil, fmt.Errorf("inventory: %w", err)
 		}
 		for _, d := range objects {
-			if d.Object["kind"] == "Namespace" && policy.Metadata(d.Object)["name"] == r.Namespace {
-				r.NamespaceObject = d.Object
-			}
+			all = append(all, d.Object)
 		}
 	}
-	return nil
+	return all, nil
+}
+
+// place gives the request its namespace: that of the inventory, if it is there.
+func place(r *policy.Request, others []map[string]any) {
+	if r.Namespace == "" {
+		return
+	}
+	r.NamespaceObject = map[string]any{"apiVersion": "v1", "kind": "Namespace",
+		"metadata": map[string]any{"name": r.Namespace}}
+	for _, object := range others {
+		if object["kind"] == "Namespace" && policy.Metadata(object)["name"] == r.Namespace {
+			r.NamespaceObject = object
+		}
+	}
 }

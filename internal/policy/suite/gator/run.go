@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"evenkeel.dev/evenkeel/internal/policy"
 	reports "evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/internal/policy/template"
 )
@@ -91,12 +92,16 @@ func (r *runner) invalid(s *suite, t *test) []reports.Failure {
 func (r *runner) prove(ctx context.Context, s *suite, c *testCase, by *judge,
 	failure reports.Failure) []reports.Failure {
 	failure.Expected = "a case that can be run"
-	request, err := c.request(r.fsys, s.file)
+	others, err := c.others(r.fsys, s.file)
+	var request *policy.Request
+	if err == nil {
+		request, err = c.request(r.fsys, s.file, others)
+	}
 	if err != nil {
 		failure.Got = err.Error()
 		return []reports.Failure{failure}
 	}
-	found, err := by.violations(ctx, request)
+	found, err := by.violations(ctx, request, others)
 	if err != nil {
 		failure.Expected, failure.Got = "a verdict", err.Error()
 		return []reports.Failure{failure}

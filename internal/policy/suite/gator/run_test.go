@@ -3,6 +3,7 @@
 package gator_test
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -52,6 +53,9 @@ spec:
 			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}\n  parameters: {labels: [team, app]}"),
 		"unfit.yaml": strings.ReplaceAll(constraint, "rest: x",
 			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}\n  parameters: {labels: 3}"),
+		"thing.yaml": "{apiVersion: example.org/v1, kind: Thing, metadata: {name: a}}",
+		"generated.yaml": strings.ReplaceAll(constraint, "rest: x",
+			"match: {source: Generated, kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}"),
 		"every.yaml": strings.ReplaceAll(constraint, "rest: x", "parameters: {labels: [team]}"),
 		"bare.yaml":  "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}",
 		"good.yaml":  "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {team: x, app: y}}}",
@@ -71,6 +75,12 @@ request:
 	} {
 		fsys["suites/labels/"+name] = &fstest.MapFile{Data: []byte(text)}
 	}
+	renamed := func(file, old, name string) *fstest.MapFile {
+		return &fstest.MapFile{Data: bytes.Replace(fsys["suites/labels/"+file].Data, []byte("{name: "+old+"}"),
+			[]byte("{name: "+name+"}"), 1)}
+	}
+	fsys["suites/labels/dotted/template.yaml"] = renamed("template.yaml", "mustlabel", "must.label")
+	fsys["suites/labels/dotted.yaml"] = renamed("constraint.yaml", "labels", strings.Repeat("labels.", 9)+"team")
 	return fsys
 }
 
@@ -149,11 +159,17 @@ func TestATestOfAConstraint(t *testing.T) {
 		says                    string
 	}{
 		"a constraint that doesn't fit": {test: "constraint: unfit.yaml, invalid: true", passed: 1},
+		"names with dots, too long for a policy": {
+			test: "template: dotted/template.yaml, constraint: dotted.yaml" + one, passed: 1},
 		"one that fits": {test: "constraint: constraint.yaml, invalid: true", failed: 1,
 			says: "got it fits"},
-		"one that can't be expressed doesn't count as unfit": {test: "constraint: every.yaml, invalid: true",
-			failed: 1, says: "match.kinds is empty"},
-		"one that can't be expressed": {test: "constraint: every.yaml" + one, failed: 1, says: "match.kinds is empty"},
+		"one that can't be expressed doesn't count as unfit": {test: "constraint: generated.yaml, invalid: true",
+			failed: 1, says: "match.source Generated"},
+		"one that can't be expressed": {test: "constraint: generated.yaml" + one, failed: 1,
+			says: "match.source Generated"},
+		"every kind": {test: "constraint: every.yaml" + one, passed: 1},
+		"every kind, one that nobody knows among them": {test: "constraint: every.yaml, " +
+			"cases: [{name: c, object: thing.yaml, assertions: [{violations: 1}]}]", passed: 1},
 		"no constraint": {test: "template: template.yaml" + one, failed: 1,
 			says: "constraint is missing"},
 		"a file of no constraint": {test: "constraint: bare.yaml" + one, failed: 1,

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rbac_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/cel-go/cel"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/apiserver/pkg/cel/library"
+
+	"evenkeel.dev/evenkeel/config/rbac"
+)
+
+// guard is a shipped policy of people's requests, its expressions compiled as the API server does.
+type guard struct {
+	spec     admissionregistrationv1.ValidatingAdmissionPolicySpec
+	programs map[string]cel.Program
+}
+
+func newGuard(t *testing.T, name string) *guard {
+	t.Helper()
+	g := &guard{programs: map[string]cel.Program{}}
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(rbac.Requests), len(rbac.Requests))
+	for g.spec.Validations == nil {
+		p := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+		if err := decoder.Decode(p); errors.Is(err, io.EOF) {
+			t.Fatalf("no policy %s", name)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if p.Name == name {
+			g.spec = p.Spec
+		}
+	}
+	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(
+		environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: []cel.EnvOption{
+			cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+			cel.Variable("request", cel.DynType), cel.Variable("variables", cel.DynType),
+			cel.Variable("authorizer", library.AuthorizerType)}},
+		environment.StrictCostOpt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var expressions []string
+	for _, v := range g.spec.Variables {
+		expressions = append(expressions, v.Expression)
+	}
+	for _, v := range g.spec.Validations {
+		expressions = append(expressions, v.Expression, v.MessageExpression)
+	}
+	for _, expression := range expressions {
+		ast, issues := set.StoredExpressionsEnv().Compile(expression)
+		if issues.Err() != nil {
+			t.Fatalf("%v", issues.Err())
+		}
+		if g.programs[expression], err = set.StoredExpressionsEnv().Program(ast); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return g
+}
+
+// refuses is what a user with some verbs is told who makes old into object; empty when it goes through.
+func (g *guard) refuses(t *testing.T, object, old map[string]any, verbs ...string) string {
+	t.Helper()
+	may := authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string,
+		error) {
+		if slices.Contains(verbs, a.GetVerb()) {
+			return authorizer.DecisionAllow, "", nil
+		}
+		return authorizer.DecisionNoOpinion, "", nil
+	})
+	variables := map[string]any{}
+	given := map[string]any{"object": orNull(object), "oldObject": orNull(old), "variables": variables,
+		"request":    map[string]any{"userInfo": map[string]any{"username": "ann"}},
+		"authorizer": library.NewAuthorizerVal(&user.DefaultInfo{Name: "ann"}, may)}
+	eval := func(expression string) any {
+		value, _, err := g.programs[expression].Eval(given)
+		if err != nil {
+			t.Fatalf("%v of %v in\n%s", err, given, expression)
+		}
+		return value
+	}
+	for _, v := range g.spec.Variables {
+		variables[v.Name] = eval(v.Expression)
+	}
+	var told []string
+	for _, v := range g.spec.Validations {
+		if yes, ok := eval(v.Expression).(interface{ Value() any }); !ok || yes.Value() != true {
+			told = append(told, eval(v.MessageExpression).(interface{ Value() any }).Value().(string))
+		}
+	}
+	return strings.Join(told, "\n")
+}
+
+// Whoever changes when a pause or a hold ends, ends it or makes it last: an end is asked for like the thing itself.
+func TestTheEndOfAPauseAsksForTheVerbOfThePause(t *testing.T) {
+	type spec = map[string]any
+	plan := func(s spec) map[string]any {
+		s["plan"] = spec{"policy": spec{"name": "tags"}}
+		return spec{"spec": s, "metadata": spec{"name": "tags-1"}}
+	}
+	const soon, late = "2027-01-07T08:00:00Z", "2027-01-08T08:00:00Z"
+	paused := func(until string) spec { return plan(spec{"desiredState": "Paused", "pausedUntil": until}) }
+	forGood, running := plan(spec{"desiredState": "Paused"}), plan(spec{})
+	cases := map[string]struct {
+		before, after spec
+		needs         string // empty: nothing
+	}{
+		"pause until a time":       {running, paused(soon), "pause"},
+		"end the pause sooner":     {paused(late), paused(soon), "pause"},
+		"end the pause later":      {paused(soon), paused(late), "pause"},
+		"give a pause an end":      {forGood, paused(soon), "pause"},
+		"pause for good":           {paused(soon), forGood, "pause"},
+		"resume":                   {paused(soon), running, "pause"},
+		"an end without a pause":   {running, plan(spec{"pausedUntil": soon}), "pause"},
+		"abort what is paused":     {paused(soon), plan(spec{"desiredState": "Aborted"}), "abort"},
+		"nothing of the sort":      {paused(soon), paused(soon), ""},
+		"the same end, other text": {paused(soon), paused("2027-01-07T09:00:00+01:00"), "pause"},
+	}
+	g := newGuard(t, "evenkeel-plans")
+	all := []string{"pause", "abort", "undo", "retry", "override-windows"}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			others := slices.DeleteFunc(slices.Clone(all), func(v string) bool { return v == tc.needs })
+			told := g.refuses(t, tc.after, tc.before, others...)
+			if (told != "") != (tc.needs != "") || !strings.Contains(told, "the verb "+tc.needs) && tc.needs != "" {
+				t.Errorf("without the verb %q: %q", tc.needs, told)
+			}
+			if told := g.refuses(t, tc.after, tc.before, tc.needs); told != "" {
+				t.Errorf("with the verb %q: %q", tc.needs, told)
+			}
+		})
+	}
+}
+
+func TestAnEarlierEndOfAHoldLetsGoOfIt(t *testing.T) {
+	type spec = map[string]any
+	breaker := func(s spec, status ...spec) map[string]any {
+		b := spec{"spec": s, "metadata": spec{"name": "global", "generation": int64(3)}}
+		for _, one := range status {
+			b["status"] = one
+		}
+		return b
+	}
+	const soon, late = "2027-01-07T08:00:00Z", "2027-01-08T08:00:00Z"
+	held := func(until string, status ...spec) spec {
+		return breaker(spec{"mode": "ForcedOpen", "forcedOpenUntil": until}, status...)
+	}
+	forGood, automatic := breaker(spec{"mode": "ForcedOpen"}), breaker(spec{"mode": "Automatic"})
+	seen := spec{"mode": "Automatic", "observedGeneration": int64(3), "state": "Closed"}
+	never := "can't be deleted"
+	cases := map[string]struct {
+		before, after spec
+		needs         string // a verb, nothing, or never
+	}{
+		"hold it open until a time":            {automatic, held(soon), "open"},
+		"a new one, held open until a time":    {nil, held(soon), "open"},
+		"hold it open for longer":              {held(soon), held(late), "open"},
+		"hold it open for good":                {held(soon), forGood, "open"},
+		"let go of it sooner":                  {held(late), held(soon), "reset"},
+		"let go of it at some time":            {forGood, held(late), "reset"},
+		"let go of it":                         {held(late), automatic, "reset"},
+		"let go of it, of an end that is none": {held("soon"), automatic, "reset"},
+		"the same end, in another zone":        {held(soon), held("2027-01-07T09:00:00+01:00"), "open"},
+		"an earlier end, in another zone":      {held(soon), held("2027-01-07T08:59:59+01:00"), "reset"},
+		"nothing of the sort":                  {held(soon), held(soon), ""},
+		"delete it":                            {held(soon), nil, never},
+		"delete one that is held for good, of which its status says nothing yet": {
+			breaker(spec{"mode": "ForcedOpen"}, seen), nil, never},
+		"delete it before the manager has seen its end": {
+			held(soon, spec{"mode": "ForcedOpen", "observedGeneration": int64(3)}), nil, never},
+		"delete it before the manager has seen a later end": {
+			held(soon, spec{"mode": "Automatic", "observedGeneration": int64(2)}), nil, never},
+		"delete it after its end": {held(soon, seen), nil, ""},
+		"delete it after its end, while it is open": {
+			held(soon, spec{"mode": "Automatic", "observedGeneration": int64(3), "state": "Open"}), nil, never},
+	}
+	g := newGuard(t, "evenkeel-breakers")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			others := slices.DeleteFunc([]string{"open", "reset"}, func(v string) bool { return v == tc.needs })
+			told := g.refuses(t, tc.after, tc.before, others...)
+			if (told != "") != (tc.needs != "") || !strings.Contains(told, tc.needs) {
+				t.Errorf("without the verb %q: %q", tc.needs, told)
+			}
+			told = g.refuses(t, tc.after, tc.before, tc.needs)
+			if (told != "") != (tc.needs == never) {
+				t.Errorf("with the verb %q: %q", tc.needs, told)
+			}
+		})
+	}
+}

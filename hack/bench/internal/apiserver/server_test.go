@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// few are generated objects.
+type few int
+
+func (f few) Len() int { return int(f) }
+
+func (few) Append(to []byte, n int) []byte {
+	return fmt.Appendf(to, `{"metadata":{"name":"pod-%d"}}`, n)
+}
+
+func served(t *testing.T) string {
+	s := httptest.NewServer(New(Kind{Version: "v1", Kind: "Pod", Resource: "pods", Namespaced: true, Objects: few(5)},
+		Kind{Group: "example.com", Version: "v1", Kind: "Rule", Resource: "rules"},
+		Kind{Group: "events.k8s.io", Version: "v1", Kind: "Event", Resource: "events", Namespaced: true,
+			Forgets: true}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func ask(t *testing.T, method, url, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestGeneratedObjectsAreListedInPages(t *testing.T) {
+	url := served(t)
+	for query, want := range map[string]string{
+		"": "pod-0 pod-1 pod-2 pod-3 pod-4 ", "?limit=2": "pod-0 pod-1 2",
+		"?limit=2&continue=2": "pod-2 pod-3 4", "?limit=2&continue=4": "pod-4 ",
+	} {
+		_, text := ask(t, "GET", url+"/api/v1/pods"+query, "")
+		var list struct {
+			Metadata struct{ Continue string }
+			Items    []struct{ Metadata struct{ Name string } }
+		}
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		got := ""
+		for _, item := range list.Items {
+			got += item.Metadata.Name + " "
+		}
+		if got+list.Metadata.Continue != want {
+			t.Errorf("%s: %q, want %q", query, got+list.Metadata.Continue, want)
+		}
+	}
+}
+
+// watch gives the lines of a watch, one after the other.
+func watch(t *testing.T, url string) func() string {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	lines := bufio.NewReader(response.Body)
+	return func() string {
+		t.Helper()
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return line
+	}
+}
+
+func TestAWatchBeginsWithAListAndSaysWhereItEnds(t *testing.T) {
+	next := watch(t, served(t)+"/api/v1/pods?watch=true&sendInitialEvents=true")
+	for n := range 5 {
+		if line := next(); !strings.Contains(line, "ADDED") || !strings.Contains(line, fmt.Sprintf("pod-%d", n)) {
+			t.Errorf("event %d is %s", n, line)
+		}
+	}
+	if line := next(); !strings.Contains(line, "BOOKMARK") || !strings.Contains(line, "initial-events-end") {
+		t.Errorf("it ends with %s", line)
+	}
+}
+
+func TestCreatedObjectsArePatchedAndWatched(t *testing.T) {
+	rules := served(t) + "/apis/example.com/v1/rules"
+	next := watch(t, rules+"?watch=true&sendInitialEvents=true")
+	next()
+	for _, step := range []struct{ method, path, body, want string }{
+		{"POST", "", `{"metadata":{"name":"a"},"spec":{"x":1,"y":2}}`, `"generation":1`},
+		{"PATCH", "/a/status", `{"status":{"ok":true}}`, `"generation":1`},
+		{"PATCH", "/a", `{"spec":{"x":null,"z":3}}`, `"spec":{"y":2,"z":3},"status":{"ok":true}`},
+	} {
+		code, text := ask(t, step.method, rules+step.path, step.body)
+		if code > 201 || !strings.Contains(text, step.want) {
+			t.Errorf("%s %s: %d %s", step.method, step.body, code, text)
+		}
+		if line := next(); !strings.Contains(line, strings.TrimSpace(text)) {
+			t.Errorf("who watches is told %s of %s", line, text)
+		}
+	}
+	if _, list := ask(t, "GET", rules, ""); !strings.Contains(list, `"generation":2`) ||
+		!strings.Contains(list, `"resourceVersion":"3"`) {
+		t.Errorf("the list is %s", list)
+	}
+	if code, _ := ask(t, "PATCH", rules+"/b", "{}"); code != http.StatusNotFound {
+		t.Errorf("a patch of nothing is answered with %d", code)
+	}
+}
+
+func TestWhatIsServedIsToldAndWhatIsAskedIsCounted(t *testing.T) {
+	url := served(t)
+	for path, want := range map[string]string{"/api": `"v1"`, "/apis": `"groupVersion":"example.com/v1"`,
+		"/api/v1": `"name":"pods"`, "/apis/example.com/v1": `"name":"rules"`} {
+		if code, text := ask(t, "GET", url+path, ""); code != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	if code, _ := ask(t, "GET", url+"/apis/none/v1", ""); code != http.StatusNotFound {
+		t.Errorf("a group that isn't served is answered with %d", code)
+	}
+	event := `{"note":"x"}`
+	if code, text := ask(t, "POST", url+"/apis/events.k8s.io/v1/namespaces/ns/events", event); code != 201 ||
+		text != event {
+		t.Errorf("an event: %d %s", code, text)
+	}
+	_, list := ask(t, "GET", url+"/api/v1/namespaces/ns/pods", "")
+	_, text := ask(t, "GET", url+UsePath, "")
+	var use map[string]Use
+	if err := json.Unmarshal([]byte(text), &use); err != nil {
+		t.Fatal(err)
+	}
+	if got := use["list pods"]; got != (Use{1, int64(len(list))}) || use["create events"].Requests != 1 {
+		t.Errorf("it counts %s", text)
+	}
+}

@@ -1,0 +1,6 @@
+package memory
+
+violation[{"msg": "memory"}] {
+	c := input.review.object.spec.containers[_]
+	not c.resources.limits.memory
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// poster sends bodies to one address. To a webhook it does so as the API server does: over connections that it keeps,
+// of which as many may rest as with client-go. To a webhook behind a Service the API server speaks HTTP/1.1 alone, to
+// one at a URL HTTP/2 if that is spoken there.
+type poster struct {
+	url  string
+	http *http.Client
+}
+
+func newPoster(url string, authority *x509.CertPool, http2 bool) *poster {
+	var protocols http.Protocols
+	protocols.SetHTTP1(!http2)
+	protocols.SetHTTP2(http2)
+	return &poster{url: url, http: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: authority}, Protocols: &protocols, MaxIdleConnsPerHost: 25,
+		IdleConnTimeout: 90 * time.Second}}}
+}
+
+// post sends a body. It says with which status, and what, is answered.
+func (c *poster) post(ctx context.Context, body []byte) (int, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, */*")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, text, err
+}
+
+// answer is what is answered with a status of success.
+func (c *poster) answer(ctx context.Context, body []byte) ([]byte, error) {
+	status, text, err := c.post(ctx, body)
+	if err == nil && status/100 != http.StatusOK/100 {
+		err = fmt.Errorf("%s answers %d: %s", c.url, status, text)
+	}
+	return text, err
+}
+
+// atRate sends requests for a while, at random intervals that come to a rate a second, whether earlier ones are
+// answered or not. It says how long each took, from when it was sent to the last byte of its answer.
+func atRate(ctx context.Context, rate int, during time.Duration, seed uint64,
+	send func(ctx context.Context, n int) error) ([]time.Duration, error) {
+	var (
+		random  = rand.New(rand.NewPCG(seed, seed))
+		waiting sync.WaitGroup
+		mu      sync.Mutex
+		took    []time.Duration
+		failed  error
+	)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := time.Now()
+	for n, end := 0, next.Add(during); ctx.Err() == nil; n++ {
+		next = next.Add(time.Duration(random.ExpFloat64() * float64(time.Second) / float64(rate)))
+		if next.After(end) {
+			break
+		}
+		time.Sleep(time.Until(next))
+		waiting.Go(func() {
+			began := time.Now()
+			err := send(ctx, n)
+			lasted := time.Since(began)
+			mu.Lock()
+			defer mu.Unlock()
+			if took = append(took, lasted); err != nil && failed == nil {
+				failed = err
+				cancel()
+			}
+		})
+	}
+	waiting.Wait()
+	if failed == nil && len(took) == 0 {
+		failed = fmt.Errorf("no request was sent: %w", context.Cause(ctx))
+	}
+	return took, failed
+}
+
+// inTurn has clients send for a while, each the next request once its last is answered. It says how long each took, and
+// how long all of it lasted.
+func inTurn(ctx context.Context, clients int, during time.Duration,
+	send func(ctx context.Context, client int) error) ([]time.Duration, time.Duration, error) {
+	var (
+		sending sync.WaitGroup
+		took    = make([][]time.Duration, clients)
+		failed  = make([]error, clients)
+		began   = time.Now()
+	)
+	for client := range clients {
+		sending.Go(func() {
+			for sent := began; failed[client] == nil && sent.Sub(began) < during; {
+				failed[client] = send(ctx, client)
+				now := time.Now()
+				took[client] = append(took[client], now.Sub(sent))
+				sent = now
+			}
+		})
+	}
+	sending.Wait()
+	return slices.Concat(took...), time.Since(began), errors.Join(failed...)
+}
+
+// percentile is the least of the values that so many of a hundred don't exceed.
+func percentile(values []time.Duration, of float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		return 0
+	}
+	at := int(float64(len(sorted))*of/100+0.999999) - 1
+	return sorted[min(max(at, 0), len(sorted)-1)]
+}
+
+// cpuOf is the time that a process has had of the processors, all its threads together. Linux counts it in
+// nanoseconds, by a clock for each process: clock_getcpuclockid(3) says how that is named.
+func cpuOf(pid int) (time.Duration, error) {
+	const ofScheduler = 2
+	var spent syscall.Timespec
+	_, _, code := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(^pid<<3|ofScheduler),
+		uintptr(unsafe.Pointer(&spent)), 0)
+	if code != 0 {
+		return 0, fmt.Errorf("read what process %d has had of the processors: %w", pid, code)
+	}
+	return time.Duration(spent.Nano()), nil
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+)
+
+// constraintOf is one whose enforcement is handed over to a policy, empty for none.
+func constraintOf(name, enforcedBy string) *switchover.Constraint {
+	object := &unstructured.Unstructured{Object: map[string]any{"kind": "Teamed",
+		"metadata": map[string]any{"name": name, "uid": "u1"}, "spec": map[string]any{}}}
+	if enforcedBy != "" {
+		object.SetAnnotations(map[string]string{v1alpha1.AnnotationEnforcedBy: enforcedBy})
+		_ = unstructured.SetNestedField(object.Object, "dryrun", "spec", "enforcementAction")
+	}
+	return &switchover.Constraint{Object: object}
+}
+
+// policyOf is what a constraint became, as it is now.
+func policyOf(name string, c *switchover.Constraint, action v1alpha1.AdmissionAction) *v1alpha1.ClusterRegoPolicy {
+	p := &v1alpha1.ClusterRegoPolicy{}
+	p.Name, p.Spec.Admission.Action = name, action
+	p.Annotations = map[string]string{v1alpha1.AnnotationMigratedFrom: c.ID(), v1alpha1.AnnotationMigratedUID: "u1",
+		v1alpha1.AnnotationMigratedDigest: (&switchover.Source{}).Digest(c)}
+	return p
+}
+
+func estateOf(c *switchover.Constraint, policies ...*v1alpha1.ClusterRegoPolicy) *estate {
+	return &estate{source: &switchover.Source{Constraints: []*switchover.Constraint{c}},
+		policies: map[string][]*v1alpha1.ClusterRegoPolicy{c.ID(): policies}}
+}
+
+func TestStatusSaysWhatIsWrongAndWhatHelps(t *testing.T) {
+	edited := constraintOf("a", "")
+	made := policyOf("a", edited, v1alpha1.AdmissionAudit)
+	_ = unstructured.SetNestedField(edited.Object.Object, "x", "spec", "parameters", "label")
+	whole, switched := constraintOf("a", ""), constraintOf("a", "a")
+	cases := map[string]struct {
+		estate *estate
+		want   []string // nil where nothing is wrong
+	}{
+		"it isn't migrated": {estate: estateOf(whole)},
+		"it is migrated":    {estate: estateOf(whole, policyOf("a", whole, v1alpha1.AdmissionAudit))},
+		"it is switched":    {estate: estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionDeny))},
+		"it is switched, and the policy is gone": {estate: estateOf(switched),
+			want: []string{"NEITHER ENFORCES", "gatekeeper apply writes the policy again"}},
+		"it is switched, and the policy records": {
+			estate: estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionAudit)),
+			want:   []string{"NEITHER ENFORCES", "switch-back Teamed/a"}},
+		"the constraint has changed": {estate: estateOf(edited, made), want: []string{"made of an older constraint"}},
+		"two policies claim it": {estate: estateOf(whole, policyOf("b", whole, v1alpha1.AdmissionAudit),
+			policyOf("a", whole, v1alpha1.AdmissionAudit)), want: []string{"policies a, b all", "none is taken"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			all := tc.estate.standings([]string{"kube-system"})
+			var out strings.Builder
+			if err := drawStandings(&out, all); err != nil {
+				t.Fatal(err)
+			}
+			err := wrong(all)
+			if (err == nil) != (tc.want == nil) {
+				t.Errorf("it ended as %v: %s", err, &out)
+			}
+			noted := strings.Contains(out.String(), "note: Evenkeel never refuses anything in kube-system")
+			if noted != (all[0].Policy != "") {
+				t.Errorf("it says %q", &out)
+			}
+			for _, part := range tc.want {
+				if !strings.Contains(out.String(), part) {
+					t.Errorf("it says %q, want %q", &out, part)
+				}
+			}
+		})
+	}
+}
+
+func TestAConstraintWithoutOnePolicyIsNotCompared(t *testing.T) {
+	whole := constraintOf("a", "")
+	a, b := policyOf("a", whole, v1alpha1.AdmissionAudit), policyOf("b", whole, v1alpha1.AdmissionAudit)
+	cases := map[string]struct {
+		estate *estate
+		pairs  int
+		want   string
+	}{
+		"one":  {estate: estateOf(whole, a), pairs: 1},
+		"none": {estate: estateOf(whole), want: "not migrated: run evenkeel migrate gatekeeper apply"},
+		"two":  {estate: estateOf(whole, a, b), want: "policies a, b all"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pairs, err := tc.estate.pairs("")
+			if err != nil || len(pairs) != tc.pairs {
+				t.Errorf("%d pairs, %v", len(pairs), err)
+			}
+			_, err = tc.estate.pairs("a")
+			if (err == nil) != (tc.pairs == 1) {
+				t.Errorf("one alone ended as %v", err)
+			}
+			rows := tc.estate.unpaired()
+			if len(rows) != 1-tc.pairs {
+				t.Fatalf("it says %v", rows)
+			}
+			if len(rows) == 1 && (rows[0].Verdict != switchover.Different ||
+				!strings.Contains(strings.Join(rows[0].Notes, "\n"), tc.want)) {
+				t.Errorf("it says %v, want %q", rows, tc.want)
+			}
+		})
+	}
+}
+
+func TestAPolicyKeepsTheNameThatItHas(t *testing.T) {
+	whole, switched := constraintOf("a", ""), constraintOf("a", "teamed-a")
+	cases := map[string]struct {
+		estate *estate
+		want   map[string]string
+	}{
+		"none":             {estateOf(whole), map[string]string{}},
+		"one":              {estateOf(whole, policyOf("x", whole, "Audit")), map[string]string{"Teamed/a": "x"}},
+		"one that is gone": {estateOf(switched), map[string]string{"Teamed/a": "teamed-a"}},
+		"two, none is taken": {estateOf(whole, policyOf("x", whole, ""), policyOf("y", whole, "")),
+			map[string]string{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.estate.names()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"slices"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+)
+
+type verdict = catalog.Result
+
+// hold holds what Evenkeel says of a request against what Gatekeeper said.
+func (r *admissionRow) hold(of switchover.ObjectKey, v *verdict, theirs []string) {
+	if v.Err != nil {
+		r.unknown(of.String() + ": Evenkeel couldn't judge it: " + policy.OneLine(v.Err.Error()))
+	}
+	var ours []string
+	for _, violation := range v.Violations {
+		ours = append(ours, violation.Message)
+	}
+	r.OnlyGatekeeper = append(r.OnlyGatekeeper, without(of, theirs, ours)...)
+	r.OnlyEvenkeel = append(r.OnlyEvenkeel, without(of, ours, theirs)...)
+}
+
+// without are the messages of one that the other hasn't.
+func without(of switchover.ObjectKey, messages, others []string) []finding {
+	var found []switchover.Finding
+	for _, m := range messages {
+		if !slices.Contains(others, m) {
+			found = append(found, switchover.Finding{Object: of, Message: m})
+		}
+	}
+	return findings(found)
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
+)
+
+// metadata are the flags that give what a policy must have and Gatekeeper doesn't know.
+type metadata struct{ owner, runbook, severity string }
+
+func (m *metadata) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&m.owner, "owner", "platform", "team that answers for the policies")
+	cmd.Flags().StringVar(&m.runbook, "runbook", "https://example.com/runbooks/NAME",
+		"web address of their runbooks; NAME stands for the policy's name")
+	cmd.Flags().StringVar(&m.severity, "severity", "Medium",
+		"how much a violation matters: Critical, High, Medium or Low")
+}
+
+func (m *metadata) options() gatekeeper.Options {
+	return gatekeeper.Options{Owner: m.owner, Runbook: m.runbook, Severity: v1alpha1.Severity(m.severity)}
+}
+
+func (m *metadata) validate() error {
+	rank, err := command.SeverityRank(m.severity)
+	if err != nil {
+		return err
+	}
+	// The API spells it so, however it was typed.
+	m.severity = string([]v1alpha1.Severity{v1alpha1.SeverityCritical, v1alpha1.SeverityHigh, v1alpha1.SeverityMedium,
+		v1alpha1.SeverityLow, v1alpha1.SeverityMedium}[rank])
+	if strings.TrimSpace(m.owner) == "" {
+		return command.Exit(command.ExitUsage, errors.New("--owner must name the team that answers for the policies"))
+	}
+	if !strings.HasPrefix(m.runbook, "https://") && !strings.HasPrefix(m.runbook, "http://") {
+		return command.Exit(command.ExitUsage,
+			fmt.Errorf("--runbook %q must be a web address, for example https://example.com/runbooks/NAME", m.runbook))
+	}
+	return nil
+}
+
+// tellOf prints what became of each object.
+func (m *metadata) tellOf(cmd *cobra.Command, out io.Writer, items []gatekeeper.Item) error {
+	counts := map[gatekeeper.State]int{}
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "OBJECT\tSTATE\tBECOMES\tNOTES")
+	for _, item := range items {
+		counts[item.State]++
+		name := becomes(&item)
+		for i, note := range append([]string{}, item.Notes...) {
+			if i == 0 {
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", item.Object, item.State, name, note)
+				continue
+			}
+			fmt.Fprintf(table, "\t\t\t%s\n", note)
+		}
+		if len(item.Notes) == 0 {
+			fmt.Fprintf(table, "%s\t%s\t%s\t\n", item.Object, item.State, name)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%d migrated, %d need work, %d skipped\n", counts[gatekeeper.Migrated],
+		counts[gatekeeper.NeedsWork], counts[gatekeeper.Skipped])
+	if !cmd.Flags().Changed("owner") || !cmd.Flags().Changed("runbook") || !cmd.Flags().Changed("severity") {
+		_, err = fmt.Fprintf(out, "Gatekeeper knows no owner, runbook and severity: the policies have %s, %s and %s. "+
+			"Give --owner, --runbook and --severity, or change them.\n", m.owner, m.runbook, m.severity)
+	}
+	return err
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+
+	"evenkeel.dev/evenkeel/internal/cli/output"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+)
+
+// report is what a comparison comes to, for programs and for the table.
+type report struct {
+	Constraints []row `json:"constraints"`
+}
+
+// row is what both say by one constraint.
+type row struct {
+	Constraint     string             `json:"constraint"`
+	Policy         string             `json:"policy"`
+	Verdict        switchover.Verdict `json:"verdict"`
+	Gatekeeper     int                `json:"gatekeeper"`
+	Evenkeel       int                `json:"evenkeel"`
+	OnlyGatekeeper []finding          `json:"onlyGatekeeper,omitempty"`
+	OnlyEvenkeel   []finding          `json:"onlyEvenkeel,omitempty"`
+	Notes          []string           `json:"notes,omitempty"`
+	Admission      *admissionRow      `json:"admission,omitempty"`
+}
+
+// finding is a violation that one of the two alone finds.
+type finding struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Message   string `json:"message"`
+}
+
+// admissionRow is what both answer at admission.
+type admissionRow struct {
+	Verdict        switchover.Verdict `json:"verdict"`
+	Requests       int                `json:"requests"`
+	OnlyGatekeeper []finding          `json:"onlyGatekeeper,omitempty"`
+	OnlyEvenkeel   []finding          `json:"onlyEvenkeel,omitempty"`
+	Notes          []string           `json:"notes,omitempty"`
+}
+
+func rowOf(p pair, c *switchover.Comparison) row {
+	return row{Constraint: p.constraint.ID(), Policy: p.policy.Name, Verdict: c.Verdict, Gatekeeper: c.Gatekeeper,
+		Evenkeel: c.Evenkeel, OnlyGatekeeper: findings(c.OnlyGatekeeper), OnlyEvenkeel: findings(c.OnlyEvenkeel),
+		Notes: c.Notes}
+}
+
+func findings(found []switchover.Finding) []finding {
+	var out []finding
+	for _, f := range found {
+		out = append(out, finding{f.Object.Group, f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Message})
+	}
+	return out
+}
+
+func (f finding) String() string {
+	return switchover.Finding{Object: switchover.ObjectKey{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace,
+		Name: f.Name}, Message: f.Message}.String()
+}
+
+// unknown adds why the comparison doesn't count.
+func (r *row) unknown(why string) {
+	r.Notes = append(r.Notes, why)
+	if r.Verdict == switchover.Equal {
+		r.Verdict = switchover.Unknown
+	}
+}
+
+// differs adds why the policy doesn't say what its constraint does, whatever both find.
+func (r *row) differs(why string) {
+	r.Notes = append(r.Notes, why)
+	r.Verdict = switchover.Different
+}
+
+// worst is the verdict on both what lives in the cluster and admission.
+func (r *row) worst() switchover.Verdict {
+	if r.Admission == nil || r.Verdict == switchover.Different || r.Admission.Verdict == switchover.Equal {
+		return r.Verdict
+	}
+	return r.Admission.Verdict
+}
+
+func (r *report) write(out io.Writer, how *output.Flag) error {
+	return how.Data(out, r, r.table)
+}
+
+func (r *report) table(out io.Writer) error {
+	table := output.Columns(out, "CONSTRAINT", "POLICY", "VERDICT", "GATEKEEPER", "EVENKEEL", "ADMISSION")
+	for _, row := range r.Constraints {
+		admission := "-"
+		if a := row.Admission; a != nil {
+			admission = fmt.Sprintf("%s (%d)", a.Verdict, a.Requests)
+		}
+		output.Row(table, row.Constraint, cmp.Or(row.Policy, "-"), string(row.Verdict), strconv.Itoa(row.Gatekeeper),
+			strconv.Itoa(row.Evenkeel), admission)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, row := range r.Constraints {
+		details(out, row.Constraint, row.OnlyGatekeeper, row.OnlyEvenkeel, row.Notes)
+		if a := row.Admission; a != nil {
+			details(out, row.Constraint+" at admission", a.OnlyGatekeeper, a.OnlyEvenkeel, a.Notes)
+		}
+	}
+	return nil
+}
+
+// details lists what differs, and what to know.
+func details(out io.Writer, of string, theirs, ours []finding, notes []string) {
+	if len(theirs)+len(ours)+len(notes) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n%s\n", of)
+	for _, f := range theirs {
+		fmt.Fprintf(out, "  only Gatekeeper: %s\n", f)
+	}
+	for _, f := range ours {
+		fmt.Fprintf(out, "  only Evenkeel:   %s\n", f)
+	}
+	for _, note := range notes {
+		fmt.Fprintf(out, "  note: %s\n", note)
+	}
+}

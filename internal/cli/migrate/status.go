@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package migrate
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/cli/output"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/prose"
+)
+
+// standing says who enforces one constraint.
+type standing struct {
+	Constraint        string           `json:"constraint"`
+	EnforcementAction string           `json:"enforcementAction"`
+	Policy            string           `json:"policy,omitempty"`
+	AdmissionAction   string           `json:"admissionAction,omitempty"`
+	State             switchover.State `json:"state"`
+	// Problems say what is to be done, in a sentence each.
+	Problems []string `json:"problems,omitempty"`
+	// Notes say what to know.
+	Notes []string `json:"notes,omitempty"`
+}
+
+func newStatusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say of each constraint whether Gatekeeper or Evenkeel enforces it",
+		Long: `Status says of each constraint in the cluster what Gatekeeper does by it, which policy was
+made of it and what that does, and so who enforces it. What is wrong is told with the command that
+helps: a constraint that neither enforces, one that has changed since its policy was made, and one
+that several policies claim.
+
+It ends with code 0 when nothing is wrong, with 1 when something is, with 2 when it was called
+wrongly, and with 3 when something couldn't be read.`,
+		Example: `  evenkeel migrate gatekeeper status
+  evenkeel migrate gatekeeper status -o json`,
+		Args: command.TakesArguments(0, 0, ""),
+	}
+	cmd.SetFlagErrorFunc(command.WronglyCalled)
+	flags, how := connect.TakesCluster(cmd), output.Takes(cmd, output.JSON, output.YAML)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := how.Check(cmd); err != nil {
+			return err
+		}
+		e, err := readEstate(cmd.Context(), flags)
+		if err != nil {
+			return err
+		}
+		exempt, err := switchover.Exempt(cmd.Context(), e.objects)
+		if err != nil {
+			return connect.Failure("say who enforces", err)
+		}
+		all := e.standings(exempt)
+		if err := how.Data(cmd.OutOrStdout(), map[string]any{"constraints": all}, func(out io.Writer) error {
+			return drawStandings(out, all)
+		}); err != nil {
+			return command.Exit(command.ExitFailure, err)
+		}
+		return wrong(all)
+	}
+	return cmd
+}
+
+func (e *estate) standings(exempt []string) []standing {
+	all := make([]standing, 0, len(e.source.Constraints))
+	for _, c := range e.source.Constraints {
+		p, err := e.policyOf(c)
+		s := standing{Constraint: c.ID(), EnforcementAction: cmp.Or(c.Enforcement(), "deny"),
+			State: switchover.StateOf(c, p)}
+		if err != nil {
+			s.State, s.Problems = "not known", []string{err.Error()}
+		}
+		if p != nil {
+			s.Policy, s.AdmissionAction = p.Name, string(p.Spec.Admission.Action)
+			if note := switchover.NeverJudged(p, exempt); note != "" {
+				s.Notes = []string{note}
+			}
+		}
+		s.Problems = append(s.Problems, e.problems(c, p, s.State)...)
+		all = append(all, s)
+	}
+	return all
+}
+
+// problems say what is wrong with a constraint and its policy, nil for none, and which command helps.
+func (e *estate) problems(c *switchover.Constraint, p *v1alpha1.ClusterRegoPolicy, state switchover.State) []string {
+	var out []string
+	if state == switchover.Nobody {
+		helps := "evenkeel migrate gatekeeper switch-back " + c.ID() + " has Gatekeeper enforce it"
+		if p == nil {
+			helps = "evenkeel migrate gatekeeper apply writes the policy again, and it enforces; then " + helps +
+				", if you want that"
+		}
+		out = append(out, fmt.Sprintf("neither enforces: it was switched to policy %s, which is gone or only "+
+			"records: %s", c.EnforcedBy(), helps))
+	}
+	if p == nil {
+		return out
+	}
+	for _, err := range []error{switchover.Stands(p, c), e.source.Stale(p, c)} {
+		if err != nil {
+			out = append(out, err.Error())
+		}
+	}
+	return out
+}
+
+// wrong is how status ends.
+func wrong(all []standing) error {
+	n := 0
+	for i := range all {
+		if len(all[i].Problems) > 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return command.Exit(command.ExitFailed, fmt.Errorf("of %s %d need something done: see above",
+		prose.Count(len(all), "constraint"), n))
+}
+
+func drawStandings(out io.Writer, all []standing) error {
+	table := output.Columns(out, "CONSTRAINT", "ENFORCEMENT-ACTION", "POLICY", "ADMISSION-ACTION", "STATE")
+	for _, s := range all {
+		output.Row(table, s.Constraint, s.EnforcementAction, cmp.Or(s.Policy, "-"), cmp.Or(s.AdmissionAction, "-"),
+			string(s.State))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, s := range all {
+		for _, problem := range s.Problems {
+			fmt.Fprintf(out, "\n%s: %s\n", s.Constraint, problem)
+		}
+		for _, note := range s.Notes {
+			fmt.Fprintf(out, "\n%s: note: %s\n", s.Constraint, note)
+		}
+	}
+	return nil
+}

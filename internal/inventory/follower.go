@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
+)
+
+// Delays between two attempts to follow a kind.
+const (
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 15 * time.Second
+	// patience is how long a replica isn't ready for the sake of a list that neither ends nor fails.
+	patience = 30 * time.Second
+)
+
+var (
+	errNotListed = errors.New("its objects aren't listed yet: try again in a moment")
+	errBehind    = errors.New("its watch hasn't shown the newest change yet")
+)
+
+// follower keeps one reference's table in step with the cluster.
+type follower struct {
+	reference inventory.Reference
+	store     *Store
+	key       string
+	stop      context.CancelFunc
+	began     time.Time
+	share     *share
+	// again asks a follower that waits to try at once.
+	again chan struct{}
+
+	mu sync.Mutex
+	// halt ends the pass that is under way, for a reason.
+	halt context.CancelCauseFunc
+	// held is nil until the kind was listed.
+	held *inventory.Table
+	// watched is what fills the table now; seen is how far what filled it before had come.
+	watched interface{ LastSyncResourceVersion() string }
+	seen    string
+	// asked says that a list has ended or failed.
+	asked bool
+	// broken is since when the watch has been; zero while it isn't. stale says that this was told.
+	broken  time.Time
+	stale   bool
+	problem error
+	// told is the last reason that was told for which the kind isn't known, if reviewed; empty: it is.
+	told     string
+	reviewed bool
+}
+
+func newFollower(s *Store, r inventory.Reference) *follower {
+	f := &follower{reference: r, store: s, key: r.Key(), began: s.options.Clock.Now(), again: make(chan struct{}, 1),
+		stop: func() {}}
+	f.share = s.memory.join(f.key, f.refuse)
+	return f
+}
+
+// table is what is held, or why that isn't to be relied on.
+func (f *follower) table() (*inventory.Table, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.held == nil && f.problem != nil:
+		return nil, f.problem
+	case f.held == nil:
+		return nil, errNotListed
+	case f.overdue():
+		return nil, &staleError{f.problem}
+	}
+	return f.held, nil
+}
+
+func (f *follower) tried() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked || f.store.options.Clock.Since(f.began) > patience
+}
+
+// run follows the kind until ctx ends.
+func (f *follower) run(ctx context.Context) {
+	defer f.stop()
+	defer f.share.leave()
+	broken, tooLarge := backoff{first: firstRetry, last: lastRetry}, backoff{first: firstRefit, last: lastRefit}
+	for ctx.Err() == nil {
+		began := f.store.options.Clock.Now()
+		err := (&pass{follower: f}).run(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		f.failed(err)
+		f.store.options.Resolver.Refresh() // another version may be served by now
+		lasted := f.store.options.Clock.Since(began)
+		if lost(err) {
+			f.pause(ctx, tooLarge.after(lasted))
+		} else {
+			f.pause(ctx, broken.after(lasted))
+		}
+	}
+}
+
+// listed says that the table holds all there is.
+func (f *follower) listed(table *inventory.Table) {
+	f.mu.Lock()
+	if f.share.isRefused() {
+		f.mu.Unlock()
+		return
+	}
+	first := f.held != table
+	f.held, f.asked, f.problem = table, true, nil
+	wasStale := f.heard()
+	f.mu.Unlock()
+	if wasStale || first {
+		f.store.tellKnown(f.key)
+	}
+	f.review()
+}
+
+// overdue says that the watch has been broken for so long that what was seen counts as unknown. It is called under the
+// lock.
+func (f *follower) overdue() bool {
+	return !f.broken.IsZero() && f.store.options.Clock.Since(f.broken) > f.store.options.MaxStaleness
+}
+
+// heard says that the watch is whole, and whether what was seen had counted as unknown before. It is called under
+// the lock.
+func (f *follower) heard() (wasStale bool) {
+	if f.overdue() && !f.stale {
+		f.reviewed = false // nobody was told, and somebody may have seen it
+	}
+	wasStale = f.stale || f.overdue()
+	f.broken, f.stale = time.Time{}, false
+	return wasStale
+}
+
+// onWatch is told how each attempt to watch ended.
+func (f *follower) onWatch(initial bool, err error) {
+	if err != nil {
+		if !initial || listing.Unreachable(err) {
+			f.failed(err)
+		}
+		return
+	}
+	if initial {
+		return // what it brings isn't there yet
+	}
+	f.mu.Lock()
+	wasStale := f.heard()
+	f.mu.Unlock()
+	if wasStale {
+		f.store.tellKnown(f.key)
+	}
+	f.review()
+}
+
+// failed notes since when nothing is heard, and why.
+func (f *follower) failed(err error) {
+	f.mu.Lock()
+	f.asked, f.problem = true, err
+	if f.broken.IsZero() {
+		f.broken = f.store.options.Clock.Now()
+	}
+	f.mu.Unlock()
+	f.expire()
+	f.review()
+	f.log(err)
+}
+
+func (f *follower) log(err error) {
+	f.store.options.Log.V(1).Info("can't follow what policies refer to", "kind", f.reference.String(), "problem",
+		err.Error())
+}
+
+// expire tells once when what was seen has become too old: verdicts by it are true no more.
+func (f *follower) expire() {
+	f.mu.Lock()
+	expired := !f.stale && f.overdue()
+	f.stale = f.stale || expired
+	f.mu.Unlock()
+	if expired {
+		f.store.tell(f.key)
+		f.review()
+	}
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
+)
+
+// served is a cluster of one kind: what a list says, and what the watches are told, is the test's to say.
+type served struct {
+	dynamic.NamespaceableResourceInterface
+	names   []string
+	version string
+	// held keeps lists waiting, which say what was so when they began; failing is what their second page ends with.
+	held    chan struct{}
+	failing error
+	lists   int
+	watches []*watch.FakeWatcher
+	// odd is the name of an object that can't be kept.
+	odd string
+	// api is the version that is served, and discovered what was when discovery was read last; v1 for none.
+	api, discovered string
+}
+
+// in is the kind in one version.
+type in struct {
+	*served
+	api string
+}
+
+func (s *served) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return in{s, r.Version}
+}
+
+func (s *served) Resolve(gk schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
+	version := cmp.Or(s.discovered, "v1")
+	return &meta.RESTMapping{Resource: schema.GroupVersionResource{Version: version, Resource: "nodes"},
+		GroupVersionKind: gk.WithVersion(version)}, nil
+}
+
+func (s *served) Refresh() { s.discovered = s.api }
+
+// IsWatchListSemanticsUnSupported says that lists aren't streamed.
+func (*served) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (s in) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	if s.api != cmp.Or(s.served.api, "v1") {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "nodes"}, "")
+	}
+	if o.Continue != "" {
+		return nil, s.failing
+	}
+	s.lists++
+	list := &unstructured.UnstructuredList{}
+	list.SetResourceVersion(s.version)
+	for _, name := range s.names {
+		list.Items = append(list.Items, *node(name, s.version))
+		if name == s.odd {
+			list.Items[len(list.Items)-1].Object["spec"] = make(chan int)
+		}
+	}
+	if s.held != nil {
+		select {
+		case <-s.held:
+		case <-ctx.Done():
+		}
+	}
+	if s.failing != nil {
+		list.SetContinue("more")
+	}
+	return list, ctx.Err()
+}
+
+func (s *served) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	w := watch.NewFakeWithChanSize(10, false)
+	s.watches = append(s.watches, w)
+	return w, nil
+}
+
+// add tells one of the watches of a new object.
+func (s *served) add(watch int, name, version string) { s.watches[watch].Add(node(name, version)) }
+
+func node(name, version string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Node",
+		"metadata": map[string]any{"name": name, "resourceVersion": version}}}
+}
+
+// following is a kind that is followed in a bubble of time.
+type following struct {
+	*served
+	t     *testing.T
+	store *Store
+	kind  *follower
+}
+
+const testResync = 10 * time.Minute
+
+// follow has the kind be followed until the test ends.
+func follow(t *testing.T, s *served) *following {
+	t.Helper()
+	store := New(Options{Client: s, Resolver: s, ResyncPeriod: testResync, MaxStaleness: time.Minute})
+	f := newFollower(store, inventory.Reference{Kind: "Node", Selector: labels.Everything()})
+	store.followers[f.key] = f
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+	return &following{served: s, t: t, store: store, kind: f}
+}
+
+// known holds what rules see to some names; none means that the kind is unknown.
+func (f *following) known(when string, names ...string) {
+	f.t.Helper()
+	synctest.Wait()
+	all, err := f.store.Tables([]inventory.Reference{f.kind.reference})
+	if err != nil {
+		if len(names) > 0 {
+			f.t.Errorf("%s: %v, want %q", when, err, names)
+		}
+		return
+	}
+	var got []string
+	text := all.View().Data.String()
+	for _, name := range []string{"a", "b", "c", "d"} {
+		if strings.Contains(text, `"name": "`+name+`"`) {
+			got = append(got, name)
+		}
+	}
+	if !slices.Equal(got, names) {
+		f.t.Errorf("%s: rules see %q, want %q", when, got, names)
+	}
+}
+
+// takes holds what counts as taken of the memory to what is kept.
+func (f *following) takes(when string) {
+	f.t.Helper()
+	if taken, kept := f.store.memory.used, f.kind.held.Bytes(); taken != kept {
+		f.t.Errorf("%s: %d bytes count as taken, %d are kept", when, taken, kept)
+	}
+}
+
+func (f *following) after(d time.Duration) {
+	<-f.store.options.Clock.After(d) // of the bubble's time
+	synctest.Wait()
+}
+
+// TestAKindIsKnownWhileItIsListedAnew has the list take longer than what is seen of a broken watch counts as true.
+func TestAKindIsKnownWhileItIsListedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, &served{names: []string{"a"}, version: "10"})
+		f.known("listed", "a")
+		f.store.Take()
+		f.held, f.names, f.version = make(chan struct{}), []string{"a", "c"}, "11"
+		f.after(2 * testResync)
+		if f.lists != 2 {
+			t.Fatalf("%d lists, want one more", f.lists)
+		}
+		f.add(0, "b", "12")
+		f.known("the watch goes on", "a", "b")
+		close(f.held)
+		f.held = nil
+		f.after(time.Second)
+		f.known("the new watch hasn't come as far", "a", "b")
+		f.add(0, "d", "13")
+		f.known("so the old one still counts", "a", "b", "d")
+		f.add(1, "b", "12")
+		f.after(time.Second)
+		f.known("the new one shows less than the old one", "a", "b", "d")
+		if f.watches[0].IsStopped() {
+			t.Fatal("the old one has ended")
+		}
+		f.add(1, "d", "13")
+		f.after(time.Second)
+		f.known("the new one has come as far", "a", "b", "c", "d")
+		if !f.watches[0].IsStopped() {
+			t.Error("two watch for good")
+		}
+		f.watches[1].Delete(node("a", "14"))
+		f.known("the new one goes on", "b", "c", "d")
+		if len(f.store.Take()) == 0 {
+			t.Error("what has changed isn't told")
+		}
+		f.takes("it was listed anew")
+	})
+}
+
+// TestAListThatFailsLeavesTheWatchAlone has the kind be listed anew in vain.
+func TestAListThatFailsLeavesTheWatchAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, &served{names: []string{"a"}, version: "10"})
+		f.known("listed", "a")
+		f.failing, f.names = errors.New("overloaded"), []string{"a", "c"}
+		f.after(2 * testResync)
+		f.add(0, "b", "12")
+		f.known("the list has failed", "a", "b")
+		f.takes("a list has failed")
+		f.failing, f.names, f.version = nil, []string{"a", "b", "c"}, "13"
+		f.after(2 * testResync)
+		f.known("the next hasn't", "a", "b", "c")
+	})
+}
+
+// TestAListMayTakeLongerThanUntilTheNext has the first list be slow.
+func TestAListMayTakeLongerThanUntilTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		f := follow(t, &served{names: []string{"a"}, version: "10", held: held})
+		f.after(5 * testResync)
+		f.known("nothing is known")
+		close(held)
+		f.known("it ends", "a")
+		if f.lists != 1 {
+			t.Errorf("%d lists, want one", f.lists)
+		}
+	})
+}
+
+// TestAWatchThatBreaksWhileTheKindIsListedAnew has what the new list brings take its place.
+func TestAWatchThatBreaksWhileTheKindIsListedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, &served{names: []string{"a"}, version: "10"})
+		f.known("listed", "a")
+		f.held = make(chan struct{})
+		f.names, f.version = []string{"b"}, "20"
+		f.after(2 * testResync)
+		f.watches[0].Error(&metav1.Status{Reason: metav1.StatusReasonExpired, Code: 410})
+		f.known("for a moment it counts", "a")
+		f.after(2 * time.Minute)
+		f.known("nothing has been heard for too long")
+		close(f.held)
+		f.after(time.Second)
+		f.known("the list has ended", "b")
+	})
+}
+
+// TestAKindIsFoundInAnotherVersion has the version go in which a kind was known, and another one be preferred.
+func TestAKindIsFoundInAnotherVersion(t *testing.T) {
+	for name, gone := range map[string]bool{"its version isn't served any more": true,
+		"another one is preferred": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := follow(t, &served{names: []string{"a"}, version: "10", api: "v1beta1", discovered: "v1beta1"})
+				f.known("listed", "a")
+				f.store.Take()
+				f.api, f.names, f.version = "v1", []string{"b"}, "20"
+				if gone {
+					f.watches[0].Error(&metav1.Status{Reason: metav1.StatusReasonExpired, Code: 410})
+					f.after(2 * lastRetry)
+				} else {
+					f.after(2 * testResync)
+				}
+				f.known("listed in the other one", "b")
+				if got := f.kind.held.GroupVersion(); got != "v1" || len(f.store.Take()) == 0 {
+					t.Errorf("it is kept in %s, or that isn't told", got)
+				}
+				f.takes("in the other one")
+			})
+		})
+	}
+}
+
+// TestAnObjectThatCantBeKeptMakesItsKindUnknown has the watch, then the list bring one: rules must not take it for one
+// that isn't there.
+func TestAnObjectThatCantBeKeptMakesItsKindUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, &served{names: []string{"a"}, version: "10"})
+		f.known("listed", "a")
+		f.store.Take()
+		odd := node("b", "11")
+		odd.Object["spec"] = make(chan int)
+		f.watches[0].Add(odd)
+		f.known("the watch brings one")
+		_, err := f.store.Tables([]inventory.Reference{f.kind.reference})
+		if err == nil || !strings.Contains(err.Error(), "the object b can't be kept") || len(f.store.Take()) == 0 {
+			t.Errorf("who asks is told %v, or nobody is told", err)
+		}
+		f.names, f.odd, f.version = []string{"a", "b"}, "b", "12"
+		f.after(2 * firstRefit)
+		f.known("the list brings it too")
+		f.odd = ""
+		f.after(2 * lastRefit)
+		f.known("it was corrected", "a", "b")
+		f.takes("it was corrected")
+	})
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package directory_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
+)
+
+// TestDecodeTellsEveryMisfitByItsPath: whoever corrects one at a time needs as many rounds.
+func TestDecodeTellsEveryMisfitByItsPath(t *testing.T) {
+	tests := map[string]struct {
+		reason, text string
+		want         []string
+	}{
+		"nothing is wrong": {"there is nothing to tell", "spec: {title: t}", nil},
+		"fields that are unknown": {"with those beside them that are nearest",
+			"spec: {titel: t, match: {resources: [{kindz: [Pod]}]}, wholly: other}", []string{
+				"unknown field spec.match.resources[0].kindz: remove it, or correct its spelling; did you mean " +
+					"spec.match.resources[0].kinds?",
+				"unknown field spec.titel: remove it, or correct its spelling; did you mean spec.title?",
+				"unknown field spec.wholly: remove it, or correct its spelling"}},
+		"values of wrong types": {"all of them, in the words of YAML",
+			"spec: {title: 3, match: {resources: {}}, remediation: {windows: [{duration: soon}]}, severity: [High]}",
+			[]string{
+				"spec.match.resources: it is a map of keys, and must be a list",
+				`spec.remediation.windows[0].duration: it can't be read: time: invalid duration "soon"`,
+				"spec.severity: it is a list, and must be a text",
+				"spec.title: it is a number, and must be a text"}},
+		"both": {"one hides the other from the decoder", "spec: {titel: t, severity: 3}", []string{
+			"unknown field spec.titel: remove it, or correct its spelling; did you mean spec.title?",
+			"spec.severity: it is a number, and must be a text"}},
+		"no map at all": {"it is the whole", "[a]", []string{"it is a list, and must be a map of keys"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var value any
+			if err := yaml.Unmarshal([]byte(tt.text), &value); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, misfit := range directory.Decode(value, &v1alpha1.ClusterRegoPolicy{}) {
+				got = append(got, misfit.String())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+			}
+		})
+	}
+}

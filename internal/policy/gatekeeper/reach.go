@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gatekeeper
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/prose"
+)
+
+// reach finds which kinds a constraint means: match.kinds with match.scope becomes kinds that are named, and the
+// namespaces such that a policy concerns the same objects. It gives what to know of that, what is left out of it, and
+// what stands in its way; policies that are never stored have as many kinds as it takes, all that there are, and leave
+// out only what can't be told of.
+func (m *constraintMatch) reach(known []Kind, inMemory bool) (notes, warnings, refused []string) {
+	if !slices.Contains([]string{"", everything, namespaced, clusterScoped}, m.Scope) {
+		return nil, nil, []string{fmt.Sprintf("match.scope %q: give Cluster, Namespaced or *", m.Scope)}
+	}
+	meant, refused := m.meant(known, inMemory)
+	if len(refused) > 0 {
+		return nil, nil, refused
+	}
+	within, untold := m.within(meant)
+	switch {
+	case inMemory && len(within) > 0:
+		warnings = untold
+	case len(untold) > 0:
+		return nil, nil, untold
+	}
+	return m.nameKinds(meant, within, inMemory), warnings, m.tooMany(inMemory)
+}
+
+// nameKinds has the constraint name the kinds of those that it means that are within its scope, and says what to know.
+func (m *constraintMatch) nameKinds(meant, within []Kind, inMemory bool) (notes []string) {
+	if m.open() && !inMemory {
+		notes = append(notes, fmt.Sprintf("Gatekeeper judges whatever kind there is; the policy names %s: those "+
+			"of Kubernetes, without events and leases, and those of the CustomResourceDefinitions among the files; "+
+			"migrate it again when there are others, and let the manager read them (evenkeel rbac)",
+			prose.Count(len(within), "kind")))
+	}
+	if m.open() || len(within) < len(meant) {
+		m.Kinds = entries(within)
+	}
+	m.Kinds = divided(m.Kinds)
+	return append(notes, m.limitToNamespaced(within)...)
+}
+
+// tooMany says that a policy can't be stored with so many entries.
+func (m *constraintMatch) tooMany(inMemory bool) []string {
+	if len(m.Kinds) <= maxResources || inMemory {
+		return nil
+	}
+	return []string{fmt.Sprintf("match.kinds comes to %d entries of groups and kinds, and a policy has at "+
+		"most %d: name the kinds", len(m.Kinds), maxResources)}
+}
+
+// open says that match.kinds leaves groups or kinds open.
+func (m *constraintMatch) open() bool {
+	return len(m.Kinds) == 0 || slices.ContainsFunc(m.Kinds, isOpen)
+}
+
+func isOpen(r v1alpha1.ResourceMatch) bool { return opens(r.APIGroups) || opens(r.Kinds) }
+
+// opens says that a list of names means any.
+func opens(names []string) bool { return len(names) == 0 || slices.Contains(names, everything) }
+
+// meant are the kinds that match.kinds means, each once. In memory the known ones are all that objects are given of, so
+// that an entry may mean none.
+func (m *constraintMatch) meant(known []Kind, inMemory bool) (meant []Kind, refused []string) {
+	given := m.Kinds
+	if len(given) == 0 {
+		given = []v1alpha1.ResourceMatch{{}}
+	}
+	for _, r := range given {
+		found := chosen(known, r)
+		if len(found) == 0 && inMemory {
+			found = []Kind{m.absent(r)}
+		}
+		if len(found) == 0 {
+			refused = append(refused, fmt.Sprintf("match.kinds: no kind is known of groups %q and kinds %q: name "+
+				"both, or give their CustomResourceDefinitions too", r.APIGroups, r.Kinds))
+		}
+		for _, k := range found {
+			if !slices.ContainsFunc(meant, k.same) {
+				meant = append(meant, k)
+			}
+		}
+	}
+	return meant, refused
+}
+
+// absent is a kind for an entry that means none of those that there are: a policy names at least one.
+func (m *constraintMatch) absent(r v1alpha1.ResourceMatch) Kind {
+	named := func(names []string, otherwise string) string {
+		if opens(names) {
+			return otherwise
+		}
+		return names[0]
+	}
+	k := Kind{Group: named(r.APIGroups, ""), Kind: named(r.Kinds, "Unknown"), Scope: namespaced}
+	if m.Scope == clusterScoped {
+		k.Scope = clusterScoped
+	}
+	return k
+}
+
+// chosen are the kinds of one entry of match.kinds: what is named, known or not, and of what is left open what is
+// known.
+func chosen(known []Kind, r v1alpha1.ResourceMatch) (found []Kind) {
+	if isOpen(r) {
+		return slices.DeleteFunc(slices.Clone(known), func(k Kind) bool {
+			return !opens(r.APIGroups) && !slices.Contains(r.APIGroups, k.Group) ||
+				!opens(r.Kinds) && !slices.Contains(r.Kinds, k.Kind)
+		})
+	}
+	for _, group := range r.APIGroups {
+		for _, name := range r.Kinds {
+			k := Kind{Group: group, Kind: name}
+			if i := slices.IndexFunc(known, k.same); i >= 0 {
+				k = known[i]
+			}
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// within are those of the kinds that match.scope leaves.
+func (m *constraintMatch) within(meant []Kind) (within []Kind, refused []string) {
+	for _, k := range meant {
+		switch {
+		case m.Scope == clusterScoped && k.Scope == "":
+			refused = append(refused, fmt.Sprintf("match.scope Cluster: whether %s lives in namespaces isn't known, "+
+				"so that it isn't judged: give its CustomResourceDefinition too", k))
+		case m.Scope == "", m.Scope == everything, k.Scope == "", k.Scope == m.Scope:
+			within = append(within, k)
+		}
+	}
+	if len(within) == 0 && len(refused) == 0 {
+		refused = []string{fmt.Sprintf("match.scope %s: none of the kinds in match.kinds is of that scope, so that it "+
+			"judges nothing: leave the constraint out", m.Scope)}
+	}
+	return within, refused
+}
+
+// limitToNamespaced has a policy take the namespaces for what they are in Gatekeeper, where cluster-scoped objects are
+// in all of them, or says that it can't.
+func (m *constraintMatch) limitToNamespaced(kinds []Kind) []string {
+	isNamespace := Kind{Kind: "Namespace"}.same
+	others := slices.ContainsFunc(kinds, func(k Kind) bool { return k.Scope != namespaced && !isNamespace(k) })
+	narrowed := len(m.Namespaces) > 0 || m.NamespaceSelector != nil
+	switch {
+	case m.Scope == clusterScoped && !slices.ContainsFunc(kinds, isNamespace):
+		m.Namespaces, m.ExcludedNamespaces, m.NamespaceSelector = nil, nil, nil
+	case m.Scope == namespaced && others && !narrowed:
+		m.Namespaces = []string{everything} // which no cluster-scoped object is in
+	case m.Scope != namespaced && others && narrowed:
+		return []string{"Gatekeeper judges cluster-scoped objects whatever namespaces are chosen, Evenkeel judges " +
+			"none of them then, but for Namespaces: give those kinds a policy of their own"}
+	}
+	return nil
+}
+
+// entries are match.resources of kinds.
+func entries(kinds []Kind) (out []v1alpha1.ResourceMatch) {
+	sorted := slices.SortedFunc(slices.Values(kinds), func(a, b Kind) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
+	})
+	for _, k := range sorted {
+		last := len(out) - 1
+		if last < 0 || out[last].APIGroups[0] != k.Group || len(out[last].Kinds) == maxKinds {
+			out = append(out, v1alpha1.ResourceMatch{APIGroups: []string{k.Group}})
+			last++
+		}
+		out[last].Kinds = append(out[last].Kinds, k.Kind)
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package switchover
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+)
+
+// webhookName is the name of Evenkeel's ValidatingWebhookConfiguration.
+const webhookName = "evenkeel"
+
+// Asked errs where the API server doesn't ask Evenkeel's webhook of each kind that a policy concerns and the cluster
+// serves: nobody would enforce the policy there, whatever its status says.
+func Asked(ctx context.Context, objects dynamic.Interface, kinds discovery.DiscoveryInterface,
+	p *v1alpha1.ClusterRegoPolicy) error {
+	config, err := ownWebhooks(ctx, objects)
+	if err != nil {
+		return err
+	}
+	if config == nil {
+		return fmt.Errorf("there is no ValidatingWebhookConfiguration %s, so that Evenkeel refuses nothing: evenkeel "+
+			"doctor tells why", webhookName)
+	}
+	served, err := served(kinds)
+	if err != nil {
+		return err
+	}
+	if missing := unasked(p, config, served); len(missing) > 0 {
+		return fmt.Errorf("the API server doesn't ask Evenkeel's webhook of %s, which policy %s concerns: some kinds "+
+			"are never refused (docs/exemptions.md), and of others evenkeel doctor tells "+
+			"why", strings.Join(missing, ", "),
+			p.Name)
+	}
+	return nil
+}
+
+// ownWebhooks is Evenkeel's ValidatingWebhookConfiguration; nil where there is none.
+func ownWebhooks(ctx context.Context, objects dynamic.Interface) (
+	*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+	read, err := objects.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource(
+		"validatingwebhookconfigurations")).Get(ctx, webhookName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(read.Object, config)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the ValidatingWebhookConfiguration %s: %w", webhookName, err)
+	}
+	return config, nil
+}
+
+func served(kinds discovery.DiscoveryInterface) ([]*metav1.APIResourceList, error) {
+	served, err := kinds.ServerPreferredResources()
+	if err != nil && len(served) == 0 {
+		return nil, fmt.Errorf("ask the cluster which kinds it serves: %w", err)
+	}
+	return served, nil
+}
+
+// unasked are the kinds of a policy that are served and that no rule of the webhooks names, as "Node" or
+// "Deployment.apps".
+func unasked(p *v1alpha1.ClusterRegoPolicy, config *admissionregistrationv1.ValidatingWebhookConfiguration,
+	served []*metav1.APIResourceList) []string {
+	var out []string
+	for _, gk := range match.Kinds(p) {
+		resource, known := resourceOf(gk, served, "create")
+		if !known {
+			continue // there are no objects of it
+		}
+		if !slices.ContainsFunc(config.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
+			return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+				return names(r.APIGroups, gk.Group) && names(r.Resources, resource.Resource) &&
+					(slices.Contains(r.Operations, admissionregistrationv1.Create) ||
+						slices.Contains(r.Operations, admissionregistrationv1.OperationAll))
+			})
+		}) {
+			out = append(out, schema.GroupKind{Group: gk.Group, Kind: gk.Kind}.String())
+		}
+	}
+	return out
+}
+
+func names(list []string, one string) bool {
+	return slices.Contains(list, one) || slices.Contains(list, "*")
+}
+
+// resourceOf is the resource of a kind, if the cluster serves one that may be asked for a verb; empty for any.
+func resourceOf(gk match.GroupKind, served []*metav1.APIResourceList, verb string) (schema.GroupVersionResource, bool) {
+	for _, list := range served {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil || version.Group != gk.Group {
+			continue
+		}
+		for i := range list.APIResources {
+			r := &list.APIResources[i]
+			if r.Kind == gk.Kind && !strings.Contains(r.Name, "/") && (verb == "" || slices.Contains(r.Verbs, verb)) {
+				return version.WithResource(r.Name), true
+			}
+		}
+	}
+	return schema.GroupVersionResource{}, false
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package switchover
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+)
+
+// Exempt are the namespaces of which the API server never asks Evenkeel's webhook, sorted: those that its
+// configuration names, and kube-system and kube-node-lease where it names none yet. It needs get on it.
+func Exempt(ctx context.Context, objects dynamic.Interface) ([]string, error) {
+	byDefault := []string{corev1.NamespaceNodeLease, metav1.NamespaceSystem}
+	config, err := ownWebhooks(ctx, objects)
+	if err != nil {
+		return nil, err
+	}
+	if config == nil {
+		return byDefault, nil
+	}
+	var out []string
+	for i := range config.Webhooks {
+		selector := config.Webhooks[i].NamespaceSelector
+		if selector == nil {
+			continue
+		}
+		for _, term := range selector.MatchExpressions {
+			if term.Key == corev1.LabelMetadataName && term.Operator == metav1.LabelSelectorOpNotIn {
+				out = append(out, term.Values...)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return byDefault, nil
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// NeverJudged says which of the exempt namespaces a policy concerns by its match, where its constraint is enforced by
+// Gatekeeper alone; empty for none.
+func NeverJudged(p *v1alpha1.ClusterRegoPolicy, exempt []string) string {
+	var out []string
+	for _, namespace := range exempt {
+		// A policy that names no namespaces that could be isn't in force, whatever it would concern.
+		if named, err := match.Namespace(&p.Spec.Match, namespace); named || err != nil {
+			out = append(out, namespace)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Evenkeel never refuses anything in %s (docs/exemptions.md), and the constraint means them "+
+		"too: keep it in Gatekeeper for those, or exclude them from it", strings.Join(out, ", "))
+}

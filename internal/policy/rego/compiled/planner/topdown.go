@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// NeedsTopdown says why rules of compiled modules must be left to topdown: OPA's planner
+// gives them another meaning. It is empty when there is no such rule.
+//
+// The planner makes one function of all rules whose names begin alike, where one of them has
+// a variable in its head. To topdown `p.a contains 1` is a rule of its own beside `p[x]
+// contains y`: an empty set where it has no elements, and no part of data.p to be found by
+// its variable's other values.
+func NeedsTopdown(compiler *ast.Compiler) string {
+	variable := map[string]*ast.Rule{}
+	var rules []*ast.Rule
+	for _, module := range compiler.Modules {
+		for _, rule := range module.Rules {
+			rules = append(rules, rule)
+			if prefix := rule.Ref().StringPrefix(); len(prefix) < len(rule.Ref()) {
+				variable[prefix.String()] = rule
+			}
+		}
+	}
+	var problems []string
+	for _, rule := range rules {
+		problems = append(problems, problemsOf(rule)...)
+		prefix := rule.Ref().StringPrefix()
+		for n := 1; n < len(prefix); n++ {
+			if other, ok := variable[prefix[:n].String()]; ok {
+				problems = append(problems, fmt.Sprintf("%s is a rule of its own below %s", rule.Ref(), other.Ref()))
+			}
+		}
+	}
+	slices.Sort(problems)
+	return strings.Join(slices.Compact(problems), "; ")
+}
+
+// problemsOf are those of a rule alone.
+func problemsOf(rule *ast.Rule) (problems []string) {
+	if constantAfterName(rule) {
+		problems = append(problems, fmt.Sprintf("%s has a constant in its name that is no text", rule.Ref()))
+	}
+	if literal := literalOfVariables(rule); literal != nil {
+		problems = append(problems,
+			fmt.Sprintf("%s writes %s, of which topdown takes equal parts for different ones", rule.Ref(), literal))
+	}
+	return problems
+}
+
+// constantAfterName says that a rule's name goes on with a constant that is no text.
+func constantAfterName(rule *ast.Rule) bool {
+	return slices.ContainsFunc(rule.Ref()[1:], func(t *ast.Term) bool {
+		_, text := t.Value.(ast.String)
+		return !text && t.IsGround()
+	})
+}
+
+// literalOfVariables is a set or an object that a rule writes down with variables among its
+// elements or keys; nil for none. topdown goes through them one by one, equal or not, until the
+// whole is put into something else.
+func literalOfVariables(rule *ast.Rule) (found *ast.Term) {
+	ast.WalkTerms(rule, func(t *ast.Term) bool {
+		switch v := t.Value.(type) {
+		case ast.Set:
+			if v.Len() > 1 && !v.IsGround() {
+				found = t
+			}
+		case ast.Object:
+			if v.Len() > 1 && slices.ContainsFunc(v.Keys(), func(key *ast.Term) bool { return !key.IsGround() }) {
+				found = t
+			}
+		}
+		return found != nil
+	})
+	return found
+}

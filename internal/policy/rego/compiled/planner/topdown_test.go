@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package planner_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
+)
+
+func TestNeedsTopdown(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules, want string
+	}{
+		"plain rules don't": {
+			rules: "p := 1\nq contains x if some x in input.list\nr[x] := y if some x, y in input.map"},
+		"variables in a head don't": {
+			rules: "p[x].a := 1 if some x in input.list\np[x].b := 2 if some x in input.list"},
+		"constants in collections don't": {
+			rules: `p if input.a in {"x", "y"}` + "\n" + `q := {"a": input.a, "b": 2}`},
+		"a list with variables doesn't": {rules: "p := [x, 1] if x := input.a"},
+		"a rule below a variable's rules": {rules: "p.a contains 1\np[x] contains y if some x, y in input.map",
+			want: "data.test.p.a is a rule of its own below data.test.p[__local"},
+		"a number in a name": {rules: "p[1].a := 2", want: "data.test.p[1].a has a constant in its name"},
+		"a set with variables": {
+			rules: "p := {x, 1} if x := input.a", want: "of which topdown takes equal parts for different ones"},
+		"an object with variables as keys": {rules: "p := {x: 1, y: 2} if { x := input.a; y := input.b }",
+			want: "of which topdown takes equal parts for different ones"},
+		"what is looked for among variables doesn't": {rules: `p if { x := "a"; input.a in [x, "b"] }`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			compiler := ast.MustCompileModules(map[string]string{"test.rego": "package test\n\n" + c.rules})
+			got := planner.NeedsTopdown(compiler)
+			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAPlanNamesWhatThePlannerDoesNotKnow plans rules that refer to one another below one
+// variable, which OPA's compiler takes and its planner doesn't.
+func TestAPlanNamesWhatThePlannerDoesNotKnow(t *testing.T) {
+	compiler := ast.MustCompileModules(map[string]string{"test.rego": `package test
+
+p[x].a := 1 if some x in input.list
+
+p[x].b := y if {
+	some x in input.list
+	y := p.first.a
+}
+`})
+	_, err := planner.Plan(t.Context(), compiler, ast.MustParseBody("data.test.p = x"), nil)
+	if err == nil || !strings.Contains(err.Error(), "data.test.p") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package facts_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"pgregory.net/rapid"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/compiledtest"
+	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
+	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+)
+
+// TestGeneratedPoliciesFindTheSameInWhatTheyRead writes policies, and asks topdown for each of their rules: of the whole
+// input, and of what facts say that the rule reads of it.
+func TestGeneratedPoliciesFindTheSameInWhatTheyRead(t *testing.T) {
+	asked, answered, spared := 0, 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		module, rules := compiledtest.WritePolicy(rt)
+		compiler, err := ast.CompileModules(map[string]string{"test.rego": module})
+		if err != nil {
+			rt.Skip(err)
+		}
+		for _, rule := range rules {
+			ref := ast.MustParseRef("data.test." + rule)
+			fields := facts.ReadsOf(compiler, ref).Below([]string{})
+			for _, text := range compiledtest.Inputs() {
+				whole := ast.MustParseTerm(text)
+				part := partOf(rt, whole, fields)
+				for _, strict := range []bool{false, true} {
+					want := answer(t.Context(), compiler, ref, whole, strict)
+					if got := answer(t.Context(), compiler, ref, part, strict); got != want {
+						rt.Fatalf("strict %v, %s of\n%s\nfinds in %s:\n%s\nand in %s:\n%s", strict, rule, module, whole,
+							want, part, got)
+					}
+					asked++
+					if want != nothing {
+						answered++
+					}
+				}
+				if !part.Equal(whole) {
+					spared++
+				}
+			}
+		}
+	})
+	t.Logf("asked %d times, %d answers; %d times a part of the input wasn't read", asked, answered, spared)
+	if spared == 0 || answered == 0 {
+		t.Error("that proves nothing")
+	}
+}
+
+// partOf is what fields name of an input.
+func partOf(rt *rapid.T, whole *ast.Term, fields *facts.Fields) *ast.Term {
+	value, err := ast.JSON(whole.Value)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	part, err := fields.Value(value)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return ast.NewTerm(part)
+}
+
+// nothing is the answer of a rule that is undefined.
+const nothing = "[]"
+
+// answer is what a rule gives, as text; that it fails is an answer too, whatever the error says.
+// So is a recursion by way of `with`, which OPA's compiler doesn't find: topdown alone would fill the stack.
+func answer(ctx context.Context, compiler *ast.Compiler, rule ast.Ref, input *ast.Term, strict bool) (given string) {
+	defer func() {
+		if cause := recover(); cause == limit.ErrDeep { //nolint:errorlint // the value of a panic, never wrapped
+			given = "an error"
+		} else if cause != nil {
+			panic(cause)
+		}
+	}()
+	data, err := ast.JSON(ast.MustParseTerm(compiledtest.Data()).Value)
+	if err != nil {
+		return err.Error()
+	}
+	documents, _ := data.(map[string]any)
+	store := inmem.NewFromObject(documents)
+	txn := storage.NewTransactionOrDie(ctx, store)
+	queries := compiler.QueryCompiler()
+	body, err := queries.Compile(ast.NewBody(ast.Equality.Expr(ast.VarTerm("x"), ast.NewTerm(rule))))
+	if err != nil {
+		return err.Error()
+	}
+	results, err := topdown.NewQuery(body).WithCompiler(compiler).WithQueryCompiler(queries).WithStore(store).
+		WithTransaction(txn).WithInput(input).WithTime(time.Unix(1_700_000_000, 0)).
+		WithStrictBuiltinErrors(strict).WithQueryTracer(&limit.StackGuard{}).Run(ctx)
+	if err != nil {
+		return "an error"
+	}
+	found := []string{}
+	for _, result := range results {
+		found = append(found, result["x"].String())
+	}
+	return fmt.Sprint(found)
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rego_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
+)
+
+// richRequest has a Pod, or a Deployment of it, in an update that changes it here and there.
+func richRequest(deployment bool) *policy.Request {
+	pod := func(image string) map[string]any {
+		return map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "web", "tier": "front"}},
+			"spec": map[string]any{
+				"hostPID": true,
+				"containers": []any{
+					map[string]any{"name": "a", "image": image,
+						"ports": []any{map[string]any{"containerPort": int64(80)}}},
+					map[string]any{"name": "b", "image": "b:1",
+						"env": []any{map[string]any{"name": "X", "value": "1"}}},
+					"no object",
+				},
+				"volumes": map[string]any{"no": "list"},
+			},
+		}
+	}
+	object := func(image string) map[string]any {
+		object := map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": pod(image)["spec"]}
+		if deployment {
+			object = map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
+				"spec": map[string]any{"replicas": int64(2), "template": pod(image)}}
+		}
+		object["metadata"] = map[string]any{"name": "web", "namespace": "team", "labels": map[string]any{"app": "web"},
+			"annotations": nil, "managedFields": []any{map[string]any{"manager": "kubectl"}}}
+		object["status"] = map[string]any{"phase": "Running"}
+		return object
+	}
+	r := podRequest()
+	if deployment {
+		r.Kind = policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	}
+	r.Operation, r.Object, r.OldObject = policy.Update, object("a:latest"), object("a:1")
+	return r
+}
+
+// TestWhatNobodyReadsChangesNoVerdict asks rules of what they read alone, and of all.
+func TestWhatNobodyReadsChangesNoVerdict(t *testing.T) {
+	for _, rules := range []string{
+		`deny contains c.image if some c in input.object.spec.containers`,
+		`deny contains c.image if some c in input.pod.spec.containers`,
+		`deny contains input.pod.metadata.name if input.pod.spec.hostPID`,
+		`deny contains k if some k, _ in input.review.object.metadata.labels`,
+		`deny contains json.marshal(input.review.object) if true`,
+		`deny contains sprintf("%d", [count(input.object.spec.containers)]) if true`,
+		`deny contains sprintf("%d", [p]) if { some p; input.object.spec.containers[p].image == "b:1" }`,
+		`deny contains "there" if { some x; input.object.spec = x; is_string("y") }`,
+		`deny contains "there" if { some x; input.object.gone = x; is_string("y") }`,
+		`deny contains "element" if { _ = input.object.spec.containers[1]; is_string("y") }`,
+		`deny contains "asked" if constantly(input.object.metadata.labels.app)` + "\n" + `constantly(_) := true`,
+		`deny contains "asked" if constantly(input.object.metadata.labels.gone)` + "\n" + `constantly(_) := true`,
+		`deny contains "changed" if input.review.object.spec != input.review.oldObject.spec`,
+		`deny contains "new" if { some i; input.request.object.spec.containers[i].image != input.request.oldObject.spec.containers[i].image }`,
+		`deny contains "no annotations" if not input.object.metadata.annotations`,
+		`deny contains "null" if input.object.metadata.annotations == null`,
+		`deny contains "none" if not input.object.metadata.annotations.x`,
+		`deny contains f if some f in object.keys(input.object.spec)`,
+		`deny contains f if { some key in ["spec", "status"]; some f, _ in input.object[key] }`,
+		`deny contains v if { walk(input.object, [path, v]); path == ["status", "phase"] }`,
+		`deny contains "by with" if { with_env with input.object as {"a": 1} }` + "\n" + `with_env if input.object.a == 1`,
+		`deny contains m if { some c in all_containers; m := c.name }` + "\n" +
+			`all_containers contains c if some c in input.pod.spec.containers`,
+		`deny contains m if { m := image_of(input.pod.spec.containers[_]) }` + "\n" + `image_of(c) := c.image`,
+		`deny contains "list" if not input.object.spec.volumes[0]`,
+		`deny contains "same" if every l in [{"app": "web"}] { l == input.object.metadata.labels }`,
+		`deny contains "same" if every k, _ in {{"app": "web"}: 1} { k == input.object.metadata.labels }`,
+		`deny contains "same" if { every l in [{"app": "web"}] { l == input.object.metadata.labels }; ` +
+			`input.object.metadata.labels.app }`,
+		`deny contains "same" if same([{"app": "web"}])` + "\n" + `same([l]) if l == input.object.metadata.labels`,
+		`deny contains "same" if { same([{"app": "web"}]); input.object.metadata.labels.app }` + "\n" +
+			`same([l]) if l == input.object.metadata.labels`,
+		`deny contains "same" if same(input.object.metadata.labels, {"app": "web"})` + "\n" + `same(x, x) := true`,
+		`deny contains "same" if same(input.object.metadata.labels, input.object.spec)` + "\n" + `same(x, x) := true`,
+		`deny contains "same" if same(input.object.metadata.labels, [{"app": "web"}])` + "\n" + `same(x, [x]) := true`,
+		`deny contains "same" if same([{"app": "web"}])` + "\n" + `same([l]) := false if l == 3` + "\n" +
+			`else := true if l == input.object.metadata.labels`,
+		`deny contains "x" if { l := input.object.metadata.labels; g(1) == l }` + "\n" + `g(_) := {"app": "web"}`,
+		`deny contains x if { a = b; b = c; c = input.object.metadata; x = a.labels.app }`,
+		`deny contains "every" if every c in input.pod.spec.containers { c.image }`,
+		`deny contains x if { {"metadata": {"labels": {"app": x}}} = object.filter(input.object, ["metadata"]) }`,
+		`deny contains x if { x := input.object.metadata.managedFields[_].manager }`,
+		`deny contains {"msg": "d", "details": input} if true`,
+		`deny contains m if { m := sprintf("%d", [count(input)]) }`,
+		`deny contains k if some k in object.keys(input)`,
+		`deny contains k if some k, _ in input`,
+		`deny contains k if input[k].kind.kind == "Pod"`,
+		`deny contains m if { some d in ["request", "review"]; m := concat(" ", [d, input[d].userInfo.username]) }`,
+		`deny contains m if { m := concat(" ", ["by", input.review.userInfo.username]); input.request.operation == "UPDATE" }`,
+		`deny contains m if { m := input.request.namespace; not input.review.namespaceObject.metadata.labels.x }`,
+		`deny contains "same" if input.request.object == input.review.object`,
+		`deny contains "no old" if not input.review.oldObject.spec`,
+		`deny contains "operation" if input.request`,
+		`deny contains "operation" if "operation" in object.keys(input.review)`,
+		`deny contains p if { walk(input, [path, v]); v == "UPDATE"; p := concat("/", path) }`,
+		`deny contains "pod" if input.pod`,
+		`deny contains "by with" if who == "UPDATE" with input.request.userInfo as {}` + "\n" + `who := input.request.operation`,
+		`deny contains m if { r := input.review; m := f(r) }` + "\n" + `f(x) := x.resource.resource`,
+		`deny contains m if { m := object.get(input, ["review", "name"], "none") }`,
+	} {
+		c := compile(t, podPolicy(header+rules)).On(rego.CompiledEngine)
+		for _, deployment := range []bool{false, true} {
+			r := richRequest(deployment)
+			read := rego.ReadBy(r.Kind.GroupKind(), c)
+			part, err := rego.NewInputOf(r, read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := c.Evaluate(t.Context(), part, time.Minute), c.Evaluate(t.Context(), input(t, r), time.Minute)
+			if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\nDeployment %v, of all and of what is read (-all +read):\n%s", rules, deployment, diff)
+			}
+		}
+	}
+}
+
+func TestWhatNobodyReadsIsLeftOut(t *testing.T) {
+	r := richRequest(true)
+	c := compile(t, podPolicy(header+`deny contains c.image if some c in input.pod.spec.containers`)).On(rego.CompiledEngine)
+	read := rego.ReadBy(r.Kind.GroupKind(), c)
+	part, err := rego.NewInputOf(r, read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := input(t, r).Units(); part.Units()*2 > all {
+		t.Errorf("the input has %d units, and %d with all: nothing is left out", part.Units(), all)
+	}
+	whole, err := part.Whole()
+	if err != nil || whole.Units() != input(t, r).Units() {
+		t.Errorf("the whole of it has %d units, %v", whole.Units(), err)
+	}
+}
+
+// What the compiled engine gives up for its budget is judged by topdown, which would take a field that nobody knew to
+// be read for one that isn't there.
+func TestWhatIsLeftToTopdownIsGivenAll(t *testing.T) {
+	c := compile(t, podPolicy(header+`deny contains "too much" if {
+	count([1 | some i in numbers.range(1, 600); some j in numbers.range(1, 600); i == j]) > 0
+	input.object.spec.containers
+}`)).On(rego.CompiledEngine)
+	r := richRequest(false)
+	unread, err := rego.NewInputOf(r, rego.Read{Object: facts.Field("metadata", "name")}) // as if reading was misjudged
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.Evaluate(t.Context(), unread, time.Minute)
+	if got.Err != nil || got.WhyTopdown != v1alpha1.ReasonEngineStopped || len(got.Violations) != 1 {
+		t.Errorf("by %s, left to it for %q: %d violations, %v; want 1", got.Engine, got.WhyTopdown, len(got.Violations),
+			got.Err)
+	}
+}
+
+// TestTopdownIsGivenAll holds that what the compiled engine is compared with doesn't rest on what is known to be read.
+func TestTopdownIsGivenAll(t *testing.T) {
+	policies := map[string]*rego.Compiled{}
+	c := compile(t, podPolicy(header+`deny contains "x" if input.object.spec.hostPID`))
+	policies["--engine=topdown"] = c.On(rego.Topdown)
+	policies["the engines differ"] = c.On(rego.CompiledEngine).Disputed()
+	narrow := c.On(rego.CompiledEngine)
+	kind := podRequest().Kind.GroupKind()
+	for name, other := range policies {
+		if !rego.ReadBy(kind, narrow, other).Whole() {
+			t.Errorf("%s: a part of the object is left out", name)
+		}
+	}
+	read := rego.ReadBy(kind, narrow, narrow)
+	if object := read.Object; read.Whole() || object.Of("status") != nil || !object.Of("spec").Of("hostPID").Whole() ||
+		!facts.Join(object, facts.All()).Whole() || read.Request != nil || read.Review != nil || read.Pod {
+		t.Error("what two policies read isn't what each of them reads")
+	}
+}
+
+func TestAValueThatIsNoJSONIsAnErrorWhereItIsRead(t *testing.T) {
+	r := podRequest()
+	r.Object["spec"] = map[string]any{"hostPID": make(chan int),
+		"containers": []any{map[string]any{"image": func() {}}}}
+	for field, rules := range map[string]string{
+		"a field":      `deny contains "x" if input.object.spec.hostPID`,
+		"of a list":    `deny contains "x" if input.object.spec.containers[_].image`,
+		"all of it":    `deny contains "x" if count(input.object) > 1`,
+		"of any field": `deny contains "x" if input.object.spec[_]`,
+	} {
+		c := compile(t, podPolicy(header+rules)).On(rego.CompiledEngine)
+		_, err := rego.NewInputOf(r, rego.ReadBy(r.Kind.GroupKind(), c))
+		if err == nil || !strings.Contains(err.Error(), "the object can't be read: it isn't a JSON value") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package limit_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+	"evenkeel.dev/evenkeel/internal/policy/rego/size"
+)
+
+// endless asks for itself by way of `with`, which OPA's compiler doesn't find; ours refuses it
+// (compile/replaced.go).
+const endless = `package test
+f(x) := x
+g := f(1)
+h := f(2)
+p if h with data.test.f as data.test.g`
+
+// often is how many times the stack of one goroutine would have to double before Go ends the
+// process, and some more: each evaluation begins with the stack that the one before has left.
+const often = 6
+
+func TestAnEvaluationEndsBeforeItsStackOverflows(t *testing.T) {
+	query := prepared(t, endless)
+	for range often {
+		watch := limit.NewWatch(limit.Options{Time: time.Minute, Parts: 1, Scale: size.NewScale(100)})
+		watch.Begin()
+		_, err := query().WithCancel(watch).Run(t.Context())
+		watch.Stop()
+		if !topdown.IsCancel(err) || !watch.Deep() || !watch.Exhausted() {
+			t.Fatalf("it ends with %v, deep %v, want it cancelled because it is deep", err, watch.Deep())
+		}
+	}
+}
+
+func TestAComparisonEndsBeforeItsStackOverflows(t *testing.T) {
+	query := prepared(t, endless)
+	for range often {
+		guarded := query().WithQueryTracer(&limit.StackGuard{})
+		cause := panicOf(func() { _, _ = guarded.Run(t.Context()) })
+		if err, _ := cause.(error); !errors.Is(err, limit.ErrDeep) {
+			t.Fatalf("it ends with %v, want %v", cause, limit.ErrDeep)
+		}
+	}
+}
+
+func panicOf(f func()) (cause any) {
+	defer func() { cause = recover() }()
+	f()
+	return nil
+}
+
+// prepared gives queries of data.test.p.
+func prepared(t *testing.T, module string) func() *topdown.Query {
+	compiler, err := ast.CompileModules(map[string]string{"test.rego": module})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() *topdown.Query {
+		return topdown.NewQuery(ast.MustParseBody("data.test.p")).WithCompiler(compiler)
+	}
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rego
+
+import (
+	"context"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage"
+)
+
+// store gives rules what they may look up besides the object: under data they see that, their own
+// packages, and nothing else. Only Read is ever called in an evaluation.
+type store struct {
+	storage.Store
+	data ast.Value
+}
+
+// Read finds what stands at a path.
+func (s *store) Read(_ context.Context, _ storage.Transaction, path storage.Path) (any, error) {
+	at := s.data
+	for _, key := range path {
+		object, ok := at.(ast.Object)
+		if !ok {
+			return nil, notFound(path)
+		}
+		term := object.Get(ast.StringTerm(key))
+		if term == nil {
+			return nil, notFound(path)
+		}
+		at = term.Value
+	}
+	return at, nil
+}
+
+func notFound(path storage.Path) error {
+	return &storage.Error{Code: storage.NotFoundErr, Message: path.String()}
+}

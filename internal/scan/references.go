@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scan
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	"evenkeel.dev/evenkeel/internal/scan/listing"
+)
+
+// References tell that objects that policies refer to have changed.
+type References interface {
+	// Changed has a value after a change.
+	Changed() <-chan struct{}
+	// Take gives the keys of the references of which something has changed since it was asked last.
+	Take() map[string]bool
+	// TakeKnown gives the keys of those that weren't known and are by now, since it was asked last.
+	TakeKnown() map[string]bool
+	// States has a value after a kind has become known, or isn't any more, or for another reason.
+	States() <-chan struct{}
+}
+
+const (
+	// referenceDebounce is the least time from a change of what policies refer to until what
+	// depends on it is judged anew.
+	referenceDebounce = time.Second
+	// referenceShare bounds how much of the time a kind is listed because of such changes: after a pass
+	// that long, as a divisor, it isn't listed again for their sake.
+	referenceShare = 10
+	// askedShare is the same where somebody waits for a pass: after one that long, as a divisor, it isn't listed again
+	// for their sake, so that they have it within three times what it takes.
+	askedShare = 1
+)
+
+// referenceChanges are the changes of objects that policies refer to, until what depends on them has
+// been judged anew.
+type referenceChanges struct {
+	from References
+	// waiting are kinds to be judged anew, with when; errors are those of them on which some policy couldn't be
+	// evaluated until now, and asked those of which somebody waits for a pass.
+	waiting       map[schema.GroupKind]time.Time
+	errors, asked map[schema.GroupKind]bool
+	timer         clock.Timer
+}
+
+func newReferenceChanges(from References) *referenceChanges {
+	return &referenceChanges{from: from, waiting: map[schema.GroupKind]time.Time{},
+		errors: map[schema.GroupKind]bool{}, asked: map[schema.GroupKind]bool{}}
+}
+
+func (r *referenceChanges) changed() <-chan struct{} {
+	if r == nil || r.from == nil {
+		return nil
+	}
+	return r.from.Changed()
+}
+
+func (r *referenceChanges) states() <-chan struct{} {
+	if r == nil || r.from == nil {
+		return nil
+	}
+	return r.from.States()
+}
+
+// due tells that a kind's time has come; nothing is told while none waits.
+func (r *referenceChanges) due() <-chan time.Time {
+	if r == nil || r.timer == nil {
+		return nil
+	}
+	return r.timer.C()
+}
+
+// relistReferring judges anew what depends on objects that have changed: all of the kinds of the
+// policies that refer to them, each kind for a small share of the time; at once what couldn't be judged until now; and
+// in a moment what somebody waits for.
+func (s *Scanner) relistReferring() {
+	now := s.clock.Now()
+	changed, known := s.references.take()
+	for gk := range s.referring(changed) {
+		s.references.wait(gk, now)
+	}
+	for gk := range s.referring(known) {
+		s.references.wait(gk, now)
+		s.references.errors[gk] = true
+	}
+	for gk := range s.index.TakeAsked() {
+		s.references.waiting[gk], s.references.asked[gk] = now, true
+	}
+	var next time.Time
+	for gk, at := range s.references.waiting {
+		k := s.kinds[gk]
+		if k == nil {
+			s.references.done(gk)
+			continue
+		}
+		at = s.references.rested(k, at)
+		if !at.After(now) {
+			s.references.done(gk)
+			k.relist()
+			continue
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	s.references.wake(s.clock, next)
+}
+
+func (r *referenceChanges) take() (changed, known map[string]bool) {
+	if r.from == nil {
+		return nil, nil
+	}
+	return r.from.Take(), r.from.TakeKnown()
+}
+
+// wait has a kind be judged anew in a moment, if it doesn't wait for that already.
+func (r *referenceChanges) wait(gk schema.GroupKind, now time.Time) {
+	if _, waits := r.waiting[gk]; !waits {
+		r.waiting[gk] = now.Add(referenceDebounce)
+	}
+}
+
+// rested is when a kind may be listed that is to be at a time, and may have to rest until later.
+func (r *referenceChanges) rested(k *kindScan, at time.Time) time.Time {
+	rested := k.restedAt()
+	switch {
+	case r.errors[k.kind]:
+		return at
+	case r.asked[k.kind]:
+		rested = k.restedBrieflyAt()
+	}
+	if at.Before(rested) {
+		return rested
+	}
+	return at
+}
+
+func (r *referenceChanges) done(gk schema.GroupKind) {
+	delete(r.waiting, gk)
+	delete(r.errors, gk)
+	delete(r.asked, gk)
+}
+
+// wake has due tell at a time; at none for zero.
+func (r *referenceChanges) wake(c clock.WithTicker, at time.Time) {
+	if r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
+	if !at.IsZero() {
+		r.timer = c.NewTimer(max(at.Sub(c.Now()), 0))
+	}
+}
+
+// tellReferring has the status of all policies that refer to something be looked at.
+func (s *Scanner) tellReferring() {
+	snapshot := s.catalog.Snapshot()
+	var names []string
+	for _, p := range snapshot.Policies() {
+		if snapshot.LooksUp(p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	s.index.Notify(names...)
+}
+
+// referring are the kinds on which some verdict depends on these references.
+func (s *Scanner) referring(changed map[string]bool) map[schema.GroupKind]bool {
+	kinds := map[schema.GroupKind]bool{}
+	if len(changed) == 0 {
+		return kinds
+	}
+	snapshot := s.catalog.Snapshot()
+	for _, p := range snapshot.Policies() {
+		for _, r := range snapshot.ReferencesOf(p.Name) {
+			if !changed[r.Key()] {
+				continue
+			}
+			for _, gk := range listing.KindsOf(p) {
+				kinds[gk] = true
+			}
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
+)
+
+// correctEvery is the least time between two times that drift of a source is
+// corrected, so that a fight over a policy costs little.
+const correctEvery = 5 * time.Second
+
+// observation is what a pass has seen and done.
+type observation struct {
+	// asked says that the repository was asked, and fetched that it answered with
+	// revision.
+	asked, fetched bool
+	revision       string
+	// inventory are the source's policies in the cluster; nil when not known.
+	inventory []string
+	// made, changed and removed are the policies that were written.
+	made, changed, removed []string
+	// kept counts policies that have left the repository and stay.
+	kept int
+	// complete says that the repository's newest revision is in force.
+	complete bool
+	// waits is when to look again, if that is sooner than the schedule says.
+	waits time.Duration
+}
+
+// wrote says whether any policy was written.
+func (s *observation) wrote() bool { return len(s.made)+len(s.changed)+len(s.removed) > 0 }
+
+// sync does one pass. The failure is the source's and goes into its status; an
+// error is the API server's, and the pass counts for nothing.
+func (c *Controller) sync(ctx context.Context, src *v1alpha1.PolicySource) (observation, *failure, error) {
+	var seen observation
+	if !c.allowed.Has(src.Namespace) {
+		return seen, stalled(v1alpha1.ReasonNamespaceNotAllowed,
+			"sources of namespace %s aren't accepted, since a source rules the whole cluster: make it in %s, or start "+
+				"the manager with --source-namespaces=%s",
+			src.Namespace, c.allowed.Own, src.Namespace), nil
+	}
+	if src.Spec.Suspend {
+		return seen, nil, nil
+	}
+	at, now := c.contents.of(src), c.clock.Now()
+	var failed *failure
+	switch {
+	case due(src, now) || at.unread() && !waiting(src):
+		if err := c.read(ctx, src, at, &seen); err != nil {
+			failed = failureOf(err)
+		}
+		at.behind = failed != nil
+	case at.unread():
+		return seen, nil, nil
+	case now.Sub(at.correctedAt) < correctEvery:
+		seen.waits = correctEvery - now.Sub(at.correctedAt)
+		return seen, nil, nil
+	}
+	return c.enforce(ctx, src, at, seen, failed)
+}
+
+// enforce brings the newest revision that could be read into force. Where that
+// can't be, the last good one is kept as it is: whoever edits its policies
+// meanwhile is corrected all the same.
+func (c *Controller) enforce(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen observation,
+	failed *failure) (observation, *failure, error) {
+	if at.newest != nil {
+		err := c.bring(ctx, src, at.newest, &seen)
+		if errors.Is(err, errConflict) {
+			return seen, nil, err
+		}
+		if err == nil {
+			at.good = at.newest
+			seen.complete = !at.behind
+			if seen.complete {
+				seen.revision = at.newest.revision
+			}
+			c.noteDrift(at, &seen)
+			return seen, failed, nil
+		}
+		why := failureOf(err)
+		if failed == nil {
+			failed = why
+		}
+		if !why.stalled {
+			return seen, failed, nil // it may be half written; the next pass goes on
+		}
+	}
+	if at.good != nil && at.good != at.newest {
+		if err := c.bring(ctx, src, at.good, &seen); err != nil {
+			log.FromContext(ctx).Error(err, "the last good revision isn't as it should be", "revision",
+				at.good.revision)
+		}
+		c.noteDrift(at, &seen)
+	}
+	return seen, failed, nil
+}
+
+// noteDrift notes when drift was corrected: policies were written though the
+// repository wasn't asked.
+func (c *Controller) noteDrift(at *remembered, seen *observation) {
+	if seen.wrote() && !seen.asked {
+		at.correctedAt = c.clock.Now()
+		c.metrics.drifted(len(seen.made) + len(seen.changed) + len(seen.removed))
+	}
+}
+
+// bring makes the cluster as a revision says.
+func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, wanted *content, seen *observation) error {
+	want, problems := override(wanted.policies, src.Spec.Overrides)
+	if len(problems) > 0 && len(want) > 0 {
+		return withProblems(v1alpha1.ReasonNotCompiling, problems)
+	}
+	// The cache tells that there is nothing to do; what there is to do the API
+	// server tells itself, since the cache may be behind.
+	p, err := c.changes(ctx, c.client, src, want)
+	if err == nil && !p.nothing() {
+		p, err = c.changes(ctx, c.reader, src, want)
+	}
+	if err != nil {
+		return err
+	}
+	if len(p.unclaimed) > 0 {
+		return withProblems(v1alpha1.ReasonPolicyConflict, p.unclaimed)
+	}
+	if why := tooManyRemoved(src, p, wanted.revision); why != nil {
+		return why
+	}
+	inventory := namesOf(want)
+	if !prunes(src) {
+		for _, left := range p.remove {
+			inventory = append(inventory, left.Name)
+		}
+		slices.Sort(inventory)
+		seen.kept, p.remove = len(p.remove), nil
+	}
+	writes := &applier{client: c.client, owner: ownerOf(src), revision: wanted.revision}
+	if err := writes.apply(ctx, p); err != nil {
+		return err
+	}
+	seen.inventory = inventory
+	seen.made, seen.changed, seen.removed = p.names()
+	return nil
+}
+
+// changes compares the policies of a revision with those that a reader gives.
+func (c *Controller) changes(ctx context.Context, reader client.Reader, src *v1alpha1.PolicySource,
+	want []directory.Located) (*changes, error) {
+	live := &v1alpha1.ClusterRegoPolicyList{}
+	if err := reader.List(ctx, live); err != nil {
+		return nil, fmt.Errorf("list policies: %w", err)
+	}
+	return changesOf(want, live.Items, ownerOf(src), src.Status.Inventory)
+}
+
+func namesOf(policies []directory.Located) []string {
+	names := make([]string, len(policies))
+	for i, p := range policies {
+		names[i] = p.Definition.Name
+	}
+	return names
+}

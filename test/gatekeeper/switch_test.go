@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gatekeeper
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+// migrates runs a command of the migration, which must end with a code.
+func migrates(ctx context.Context, code int, args ...string) string {
+	GinkgoHelper()
+	out, errs, ended := suite.CommandLine(ctx, append([]string{"migrate", "gatekeeper"}, args...)...)
+	Expect(ended).To(Equal(code), "%s\n%s\n%s", strings.Join(args, " "), out, errs)
+	return out + errs
+}
+
+// template is a ConstraintTemplate whose constraints ask for a value of the key state in ConfigMaps.
+func template(kind string) string {
+	return fmt.Sprintf(`apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: %s}
+spec:
+  crd: {spec: {names: {kind: %s}, validation: {openAPIV3Schema: {type: object, properties: {state: {type: string}}}}}}
+  targets:
+  - target: admission.k8s.gatekeeper.sh
+    rego: |
+      package rule
+
+      violation[{"msg": msg}] {
+        input.review.object.data.state != input.parameters.state
+        msg := sprintf("state must be %%v", [input.parameters.state])
+      }
+`, strings.ToLower(kind), kind)
+}
+
+// constraint is one on the ConfigMaps of a namespace.
+func constraint(kind, name, namespace, action string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": kind, "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"match": map[string]any{"namespaces": []any{namespace},
+			"kinds":         []any{map[string]any{"apiGroups": []any{""}, "kinds": []any{"ConfigMap"}}},
+			"labelSelector": map[string]any{"matchLabels": map[string]any{"fixture": "target"}}},
+			"parameters": map[string]any{"state": "good"}},
+	}}
+	if action != "" {
+		Expect(unstructured.SetNestedField(object.Object, action, "spec", "enforcementAction")).To(Succeed())
+	}
+	return object
+}
+
+// changes sets a field of a constraint as a person would, whatever Gatekeeper writes to its status.
+func changes(ctx context.Context, object *unstructured.Unstructured, value any, field ...string) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(suite.Get(ctx, object)).To(Succeed())
+		g.Expect(unstructured.SetNestedField(object.Object, value, field...)).To(Succeed())
+		g.Expect(suite.API.Update(ctx, object)).To(Succeed())
+	}).Should(Succeed())
+}
+
+// settled waits until Gatekeeper's audit has looked at what there is, and both find the same.
+func settled(ctx context.Context, args ...string) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		out, errs, code := suite.CommandLine(ctx, append([]string{"migrate", "gatekeeper", "compare"}, args...)...)
+		g.Expect(code).To(BeZero(), out+errs)
+	}).WithPolling(time.Second).Should(Succeed())
+}
+
+// attempts creates objects that violate until it is stopped, and keeps how each was answered.
+type attempts struct {
+	stop context.CancelFunc
+	done sync.WaitGroup
+	// admitted counts those that nobody refused; answers those that each refused.
+	admitted int
+	answers  map[string]int
+}
+
+func attempt(ctx context.Context, object client.Object) *attempts {
+	ctx, stop := context.WithCancel(ctx)
+	a := &attempts{stop: stop, answers: map[string]int{}}
+	a.done.Go(func() {
+		for ctx.Err() == nil {
+			err := suite.API.Create(ctx, object.DeepCopyObject().(client.Object), client.DryRunAll)
+			switch {
+			case ctx.Err() != nil:
+			case err == nil:
+				a.admitted++
+			case strings.Contains(err.Error(), "validation.gatekeeper.sh"):
+				a.answers["gatekeeper"]++
+			default:
+				a.answers["evenkeel"]++
+			}
+		}
+	})
+	return a
+}
+
+// end stops, and gives what was counted.
+func (a *attempts) end() *attempts {
+	a.stop()
+	a.done.Wait()
+	return a
+}
+
+var _ = Describe("A cluster with Gatekeeper", func() {
+	var namespace, kind string
+	BeforeEach(func(ctx context.Context) {
+		namespace = suite.Namespace(ctx, "moved")
+		kind = "State" + strings.ReplaceAll(namespace, "-", "")
+	})
+
+	// enforced has Gatekeeper enforce a constraint of the spec's own kind.
+	enforced := func(ctx context.Context, action string) *unstructured.Unstructured {
+		GinkgoHelper()
+		_, _, err := suite.Kubectl(ctx, template(kind), "apply", "-f", "-")
+		Expect(err).NotTo(HaveOccurred())
+		object := constraint(kind, namespace, namespace, action)
+		Eventually(ctx, func() error { return suite.API.Create(ctx, object) }).Should(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			for _, of := range []string{kind + ".constraints.gatekeeper.sh/" + namespace,
+				"constrainttemplate/" + strings.ToLower(kind)} {
+				_, _, err := suite.Kubectl(ctx, "", "delete", of)
+				Expect(err).NotTo(HaveOccurred())
+			}
+		})
+		suite.CleanUp(namespace)
+		return object
+	}
+
+	It("is moved constraint by constraint, and back, and is never without enforcement", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMap(namespace, "old"))
+		enforced(ctx, "deny")
+		bad := fixture.ConfigMap(namespace, "new")
+		Eventually(ctx, func() error {
+			return suite.API.Create(ctx, bad.DeepCopy(), client.DryRunAll)
+		}).Should(MatchError(ContainSubstring("validation.gatekeeper.sh")))
+
+		name := kind + "/" + namespace
+		Expect(migrates(ctx, 0, "apply", "--dry-run", "--yes")).To(ContainSubstring("created (dry run)"))
+		Expect(migrates(ctx, 0, "status")).To(ContainSubstring("not migrated"))
+		Expect(migrates(ctx, 0, "apply", "--yes")).To(ContainSubstring("clusterregopolicy.evenkeel.dev/" + namespace +
+			" created"))
+		Expect(migrates(ctx, 0, "apply", "--yes")).To(ContainSubstring("clusterregopolicy.evenkeel.dev/" + namespace +
+			" unchanged"))
+		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
+
+		settled(ctx, name)
+		settled(ctx, name, "--admission", "--for=3s", "--every=1s")
+
+		tries := attempt(ctx, bad)
+		said := migrates(ctx, 0, "switch", name, "--yes", "--delay=1s")
+		Expect(said).To(ContainSubstring("only records now: dryrun"))
+		Eventually(ctx, func() error {
+			return suite.API.Create(ctx, bad.DeepCopy(), client.DryRunAll)
+		}).Should(MatchError(Not(ContainSubstring("validation.gatekeeper.sh"))))
+		Expect(migrates(ctx, 0, "status")).To(ContainSubstring("Evenkeel enforces"))
+		Expect(migrates(ctx, 0, "switch", name, "--yes", "--delay=1s")).To(ContainSubstring("already"))
+		Expect(migrates(ctx, 0, "switch-back", name, "--yes", "--delay=1s")).To(ContainSubstring("only records: " +
+			"Audit"))
+		Expect(migrates(ctx, 0, "status")).To(ContainSubstring("Gatekeeper enforces"))
+		Eventually(ctx, func() error {
+			return suite.API.Create(ctx, bad.DeepCopy(), client.DryRunAll)
+		}).Should(MatchError(ContainSubstring("validation.gatekeeper.sh")))
+		tries.end()
+		Expect(tries.admitted).To(BeZero(), "%v", tries.answers)
+		Expect(tries.answers).To(And(HaveKey("gatekeeper"), HaveKey("evenkeel")))
+
+		now := constraint(kind, namespace, namespace, "")
+		Expect(suite.Get(ctx, now)).To(Succeed())
+		Expect(now.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationEnforcedBy))
+		Expect(now.Object["spec"]).To(HaveKeyWithValue("enforcementAction", "deny"))
+	})
+
+	It("shows by object and message what a policy that was made otherwise finds otherwise, and isn't switched then",
+		func(ctx context.Context) {
+			suite.Create(ctx, fixture.ConfigMap(namespace, "old"))
+			enforced(ctx, "")
+			name := kind + "/" + namespace
+			migrates(ctx, 0, "apply", "--yes")
+			settled(ctx, name)
+			p := suite.Policy(ctx, namespace)
+			suite.UpdatePolicy(ctx, p, func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Parameters.Raw = []byte(`{"state": "better"}`)
+			})
+			var found struct {
+				Constraints []struct {
+					Verdict                      string
+					OnlyGatekeeper, OnlyEvenkeel []struct{ Kind, Namespace, Name, Message string }
+				}
+			}
+			Eventually(ctx, func(g Gomega) {
+				out, errs, code := suite.CommandLine(ctx, "migrate", "gatekeeper", "compare", name, "-o", "json")
+				g.Expect(code).To(Equal(1), out+errs)
+				g.Expect(json.Unmarshal([]byte(out), &found)).To(Succeed(), out)
+			}).WithPolling(time.Second).Should(Succeed())
+			Expect(found.Constraints).To(HaveLen(1))
+			differs := found.Constraints[0]
+			Expect(differs.Verdict).To(Equal("Different"))
+			Expect(differs.OnlyGatekeeper).To(HaveLen(1))
+			Expect(differs.OnlyEvenkeel).To(HaveLen(1))
+			Expect(differs.OnlyGatekeeper[0].Name).To(Equal("old"))
+			Expect(differs.OnlyGatekeeper[0].Message).To(Equal("state must be good"))
+			Expect(differs.OnlyEvenkeel[0].Message).To(Equal("state must be better"))
+			Expect(migrates(ctx, 1, "switch", name, "--yes")).To(ContainSubstring("isn't switched"))
+			Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
+			Expect(migrates(ctx, 1, "apply", "--yes")).To(ContainSubstring("somebody else has changed"))
+		})
+
+	It("compares a list that Gatekeeper cuts by its number, warnings at admission, and what Config exempts",
+		func(ctx context.Context) {
+			exempt := suite.Namespace(ctx, "exempt")
+			config := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "config.gatekeeper.sh/v1alpha1",
+				"kind": "Config", "metadata": map[string]any{"name": "config", "namespace": "gatekeeper-system"},
+				"spec": map[string]any{"match": []any{map[string]any{"processes": []any{"*"},
+					"excludedNamespaces": []any{exempt}}}}}}
+			suite.Create(ctx, config)
+			DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, config)).To(Succeed()) })
+			for i := range listed + 2 {
+				suite.Create(ctx, fixture.ConfigMap(namespace, fmt.Sprintf("old-%d", i)))
+			}
+			suite.Create(ctx, fixture.ConfigMap(exempt, "old"))
+			object := enforced(ctx, "warn")
+			name := kind + "/" + namespace
+			changes(ctx, object, []any{namespace, exempt}, "spec", "match", "namespaces")
+			migrates(ctx, 0, "apply", "--yes")
+			Expect(suite.Policy(ctx, namespace).Spec.Match.ExcludedNamespaces).To(ConsistOf(exempt))
+			settled(ctx, name, "--admission")
+			Expect(migrates(ctx, 0, "compare", name)).To(ContainSubstring("Gatekeeper lists %d of %d "+
+				"violations", listed,
+				listed+2))
+
+			suite.UpdatePolicy(ctx, suite.Policy(ctx, namespace), func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Parameters.Raw = []byte(`{"state": "better"}`)
+			})
+			said := migrates(ctx, 1, "compare", name, "--admission", "--admission-limit=1")
+			Expect(said).To(And(ContainSubstring("at admission"), ContainSubstring("state must be better"),
+				ContainSubstring("more objects concern it than --admission-limit lets be sent")))
+		})
+
+	It("isn't moved where Evenkeel is never asked: nobody would refuse a Node", func(ctx context.Context) {
+		object := enforced(ctx, "deny")
+		name := kind + "/" + namespace
+		changes(ctx, object, []any{map[string]any{"apiGroups": []any{""}, "kinds": []any{"ConfigMap", "Node"}}}, "spec",
+			"match", "kinds")
+		migrates(ctx, 0, "apply", "--yes")
+		Expect(migrates(ctx, 1, "switch", name, "--yes")).To(ContainSubstring(
+			"doesn't ask Evenkeel's webhook of Node"))
+		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
+	})
+
+	It("leaves what a person has changed after a switch as it is", func(ctx context.Context) {
+		object := enforced(ctx, "deny")
+		name := kind + "/" + namespace
+		migrates(ctx, 0, "apply", "--yes")
+		settled(ctx, name)
+		Expect(migrates(ctx, 0, "switch", name, "--dry-run")).To(ContainSubstring("gets admission.action Deny"))
+		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
+		migrates(ctx, 0, "switch", name, "--yes", "--delay=1s", "--force", "--reason=change 4711")
+		Expect(suite.Get(ctx, object)).To(Succeed())
+		Expect(object.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationSwitchReason, "change 4711"))
+		Expect(migrates(ctx, 0, "apply", "--yes")).To(ContainSubstring("unchanged"))
+		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
+		changes(ctx, object, "warn", "spec", "enforcementAction")
+		Expect(migrates(ctx, 1, "switch-back", name, "--yes")).To(ContainSubstring("somebody has set " +
+			"enforcementAction"))
+		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
+	})
+})
