@@ -78,6 +78,9 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 	o := c.o
 	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	keys := &seal.Keeper{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace}
+	if err := mgr.Add(keys); err != nil {
+		return err
+	}
 	reader, writer := seal.NewReader(mgr.GetAPIReader(), keys), seal.NewClient(mgr.GetClient(), keys)
 	b := breaker.New(breaker.Options{Store: breaker.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
 		Cached:       breaker.NewReader(mgr.GetClient()),

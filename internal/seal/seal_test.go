@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -46,7 +48,7 @@ func slice(name string) *v1alpha1.RemediationSlice {
 
 // world is an API server, and the manager's clients of it.
 type world struct {
-	api    client.Client
+	api    client.WithWatch
 	keeper *Keeper
 	reader client.Reader
 	writer client.Client
@@ -435,5 +437,49 @@ func TestAPlanWhoseWindowsHaveLostTheirKindIsNotProven(t *testing.T) {
 		if err := w.get(t, p); (err == nil) != proven || err != nil && !errors.Is(err, ErrUnproven) {
 			t.Errorf("kind %q: %v, want it proven: %v", kind, err, proven)
 		}
+	}
+}
+
+// Whoever makes a plan before the manager's first one mustn't have it taken for an earlier version's.
+func TestTheKeyIsMadeAtTheStart(t *testing.T) {
+	ctx, w := context.Background(), newWorld(t)
+	if err := w.keeper.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	forged := plan("forged")
+	if err := w.api.Create(ctx, forged); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.writer.Create(ctx, plan("first")); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	if err := w.get(t, forged); !errors.Is(err, ErrUnproven) {
+		t.Errorf("a plan that came before the manager's first: got %v, want ErrUnproven", err)
+	}
+}
+
+func TestTheStartTriesUntilTheKeyIsThere(t *testing.T) {
+	w := newWorld(t)
+	synctest.Test(t, func(t *testing.T) {
+		reads := 0
+		w.keeper.Reader = interceptor.NewClient(w.api, interceptor.Funcs{Get: func(ctx context.Context,
+			api client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if reads++; reads < 3 {
+				return errors.New("the API server is away")
+			}
+			return api.Get(ctx, key, obj, opts...)
+		}})
+		if err := w.keeper.Start(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if reads != 3 {
+			t.Errorf("the key was read %d times, want 3", reads)
+		}
+	})
+	secret := &corev1.Secret{}
+	if err := w.api.Get(context.Background(), client.ObjectKey{Namespace: "evenkeel-system", Name: SecretName},
+		secret); err != nil {
+		t.Error(err)
 	}
 }

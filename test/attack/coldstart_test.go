@@ -298,9 +298,9 @@ func ownObjectsAreWritten(ctx context.Context) {
 	Expect(suite.API.Delete(ctx, secret)).To(Succeed())
 	own := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "clusterregopolicies.evenkeel.dev"}}
-	Expect(suite.Get(ctx, own)).To(Succeed())
-	metav1.SetMetaDataAnnotation(&own.ObjectMeta, "coldstart.example.com/upgraded", "yes")
-	Expect(suite.API.Update(ctx, own)).To(Succeed())
+	rig.Update(ctx, suite.API, own, func() {
+		metav1.SetMetaDataAnnotation(&own.ObjectMeta, "coldstart.example.com/upgraded", "yes")
+	})
 }
 
 func deletionsEnd(ctx context.Context, doomed string, held *corev1.ConfigMap) {
@@ -310,8 +310,7 @@ func deletionsEnd(ctx context.Context, doomed string, held *corev1.ConfigMap) {
 	changed := held.DeepCopy()
 	changed.Finalizers, changed.Data["state"] = changed.Finalizers[1:], "changed"
 	Expect(suite.API.Update(ctx, changed)).To(MatchError(ContainSubstring(unanswered)))
-	held.Finalizers = nil
-	Expect(suite.API.Update(ctx, held)).To(Succeed())
+	rig.Update(ctx, suite.API, held, func() { held.Finalizers = nil })
 	Expect(apierrors.IsNotFound(suite.Get(ctx, held))).To(BeTrue())
 
 	By("deleting a namespace with all that is in it")
@@ -325,8 +324,8 @@ func jobsFinish(ctx context.Context, job *batchv1.Job) {
 	By("letting a Job finish")
 	nodes := &corev1.NodeList{}
 	Expect(suite.API.List(ctx, nodes)).To(Succeed())
-	metav1.SetMetaDataLabel(&nodes.Items[0].ObjectMeta, coldLabel, "yes")
-	Expect(suite.API.Update(ctx, &nodes.Items[0])).To(Succeed())
+	node := &nodes.Items[0]
+	rig.Update(ctx, suite.API, node, func() { metav1.SetMetaDataLabel(&node.ObjectMeta, coldLabel, "yes") })
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(suite.Get(ctx, job)).To(Succeed())
 		g.Expect(job.Status.Succeeded).To(BeEquivalentTo(1))

@@ -18,7 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/seal"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // forgery is a plan that says that it has changed a Deployment's image and ended
@@ -99,26 +101,19 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 
 	It("can't have the manager undo what it never did, though admission was away meanwhile", func(ctx context.Context) {
 		attempt("forge a finished plan while nobody judges it, and ask to undo it")
-		// The key of the records is made for the first plan, and what was there before it is taken over.
-		genuine := suite.Namespace(ctx, "genuine")
-		suite.Create(ctx, fixture.ConfigMap(genuine, "target"))
-		suite.CreatePolicy(ctx, fixture.Policy(genuine, genuine, fixture.FixState,
-			fixture.Remediated(v1alpha1.RemediationAutomatic)))
-		suite.AwaitPhase(ctx, genuine, v1alpha1.PhaseSucceeded)
+		// What was there before the key of the records is taken over. The leader makes it when it starts.
+		key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: seal.SecretName}}
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, key)).To(Succeed())
+			g.Expect(key.Annotations).To(HaveKeyWithValue("evenkeel.dev/adopted", "true"))
+		}).Should(Succeed())
 		away := suite.AsManager() // whom admission doesn't ask about
 		rem, slice := forgery(namespace, namespace, victim)
 		suite.CleanUp(namespace)
 		Expect(away.Create(ctx, slice)).To(Succeed())
 		Expect(away.Create(ctx, rem)).To(Succeed())
-		slice.Records = claims(victim)
-		Expect(away.Update(ctx, slice)).To(Succeed())
-		Eventually(ctx, func() error {
-			if err := suite.Get(ctx, rem); err != nil {
-				return err
-			}
-			rem.Status.Phase = v1alpha1.PhaseSucceeded
-			return away.Status().Update(ctx, rem)
-		}).Should(Succeed())
+		rig.Update(ctx, away, slice, func() { slice.Records = claims(victim) })
+		rig.UpdateStatus(ctx, away, rem, func() { rem.Status.Phase = v1alpha1.PhaseSucceeded })
 
 		Expect(forger.Patch(ctx, rem.DeepCopy(),
 			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())
@@ -155,14 +150,12 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 			To(Succeed())
 
 		away := suite.AsManager() // whom admission doesn't ask about
-		earlier.ResourceVersion = records.ResourceVersion
-		Expect(away.Update(ctx, earlier)).To(Succeed())
-		plan := rem.DeepCopy()
-		Eventually(ctx, func(g Gomega) { // the plan as it was when it had succeeded
-			g.Expect(suite.Get(ctx, plan)).To(Succeed())
-			plan.Status = *rem.Status.DeepCopy()
-			g.Expect(away.Status().Update(ctx, plan)).To(Succeed())
-		}).Should(Succeed())
+		rig.Update(ctx, away, records, func() {
+			earlier.ResourceVersion = records.ResourceVersion
+			earlier.DeepCopyInto(records)
+		})
+		plan := rem.DeepCopy() // as it was when it had succeeded
+		rig.UpdateStatus(ctx, away, plan, func() { plan.Status = *rem.Status.DeepCopy() })
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, plan)).To(Succeed())
 			stalled := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.ConditionStalled)

@@ -45,9 +45,7 @@ var _ = Describe("Objects that another tool manages", func() {
 
 			for _, name := range names {
 				object := fixture.ConfigMap(namespace, name)
-				Expect(suite.Get(ctx, object)).To(Succeed())
-				object.Data["state"] = "good"
-				Expect(suite.API.Update(ctx, object)).To(Succeed())
+				rig.Update(ctx, suite.API, object, func() { object.Data["state"] = "good" })
 			}
 			Eventually(ctx, told("resolved")).Should(HaveLen(1))
 		})

@@ -17,6 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // migrates runs a command of the migration, which must end with a code.
@@ -64,11 +65,9 @@ func constraint(kind, name, namespace, action string) *unstructured.Unstructured
 // changes sets a field of a constraint as a person would, whatever Gatekeeper writes to its status.
 func changes(ctx context.Context, object *unstructured.Unstructured, value any, field ...string) {
 	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		g.Expect(suite.Get(ctx, object)).To(Succeed())
-		g.Expect(unstructured.SetNestedField(object.Object, value, field...)).To(Succeed())
-		g.Expect(suite.API.Update(ctx, object)).To(Succeed())
-	}).Should(Succeed())
+	rig.Update(ctx, suite.API, object, func() {
+		Expect(unstructured.SetNestedField(object.Object, value, field...)).To(Succeed())
+	})
 }
 
 // settled waits until Gatekeeper's audit has looked at what there is, and both find the same.

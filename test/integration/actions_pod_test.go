@@ -23,6 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/faultproxy"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // tainted finds Pods with a label that somebody has set on them by hand.
@@ -219,8 +220,7 @@ var _ = Describe("A fix of the status", func() {
 		grantVerbs(ctx, namespace+"-patch", "verbs.example.com", "certificates", "patch")
 		made := certificate()
 		Eventually(ctx, func() error { return suite.API.Create(ctx, made) }).Should(Succeed())
-		made.Object["status"] = ready
-		Expect(suite.API.Status().Update(ctx, made)).To(Succeed())
+		rig.UpdateStatus(ctx, suite.API, made, func() { made.Object["status"] = ready })
 	})
 	statusOf := func(ctx context.Context) any {
 		GinkgoHelper()

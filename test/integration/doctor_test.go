@@ -20,6 +20,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // finding is a line of evenkeel doctor.
@@ -208,22 +209,22 @@ var _ = Describe("The doctor and admission", Ordered, func() {
 			Expect(found).To(ContainElement(finds("webhooks", "ok", "")))
 
 			By("an entry is taken out, and the failure policy of another is changed")
-			Expect(suite.API.Get(ctx, client.ObjectKey{Name: "evenkeel"}, configuration)).To(Succeed())
-			hooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
-			Expect(err).NotTo(HaveOccurred())
-			kept := hooks[:0]
-			for _, h := range hooks {
-				switch hook := h.(map[string]any); hook["name"] {
-				case "approvals.evenkeel.dev":
-				case "clusterregopolicies.evenkeel.dev":
-					hook["failurePolicy"] = "Ignore"
-					kept = append(kept, hook)
-				default:
-					kept = append(kept, h)
+			rig.Update(ctx, suite.API, configuration, func() {
+				hooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
+				Expect(err).NotTo(HaveOccurred())
+				kept := hooks[:0]
+				for _, h := range hooks {
+					switch hook := h.(map[string]any); hook["name"] {
+					case "approvals.evenkeel.dev":
+					case "clusterregopolicies.evenkeel.dev":
+						hook["failurePolicy"] = "Ignore"
+						kept = append(kept, hook)
+					default:
+						kept = append(kept, h)
+					}
 				}
-			}
-			Expect(unstructured.SetNestedSlice(configuration.Object, kept, "webhooks")).To(Succeed())
-			Expect(suite.API.Update(ctx, configuration)).To(Succeed())
+				Expect(unstructured.SetNestedSlice(configuration.Object, kept, "webhooks")).To(Succeed())
+			})
 			found, _ = doctor(ctx)
 			Expect(found).To(ContainElement(finds("webhooks", "fail", "lacks the entry approvals.evenkeel.dev")))
 			Expect(found).To(ContainElement(

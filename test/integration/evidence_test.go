@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // unready waits for a Pod of the namespace that its node says isn't ready.
@@ -47,12 +48,14 @@ var _ = Describe("Why a fix failed", func() {
 
 			By("an image that can't be pulled")
 			pod := unready(ctx, namespace)
-			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
-				Reason: "ImagePullBackOff", Message: `Back-off pulling image "example.com/web:1"`}}
-			pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
-				Reason: "Error", ExitCode: 3, Message: "password=hunter2"}
-			pod.Status.ContainerStatuses[0].RestartCount = 4
-			Expect(suite.API.Status().Update(ctx, pod)).To(Succeed())
+			rig.UpdateStatus(ctx, suite.API, pod, func() {
+				web := &pod.Status.ContainerStatuses[0]
+				web.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+					Reason: "ImagePullBackOff", Message: `Back-off pulling image "example.com/web:1"`}}
+				web.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+					Reason: "Error", ExitCode: 3, Message: "password=hunter2"}
+				web.RestartCount = 4
+			})
 			suite.Create(ctx, &eventsv1.Event{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pull"}, EventTime: metav1.NowMicro(),
 				ReportingController: "kubelet", ReportingInstance: "node", Action: "Pulling", Type: "Warning",

@@ -18,6 +18,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 var _ = Describe("The history of plans", func() {
@@ -49,11 +50,7 @@ var _ = Describe("The history of plans", func() {
 		rem := &v1alpha1.Remediation{}
 		rem.Name = name
 		at := metav1.NewMicroTime(time.Now().Add(-ago))
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, rem)).To(Succeed())
-			rem.Status.CompletedAt = &at
-			g.Expect(suite.Sealed().Status().Update(ctx, rem)).To(Succeed())
-		}).Should(Succeed())
+		rig.UpdateStatus(ctx, suite.Sealed(), rem, func() { rem.Status.CompletedAt = &at })
 	}
 
 	BeforeEach(func(ctx context.Context) {

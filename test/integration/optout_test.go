@@ -17,6 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 var _ = Describe("An opt-out that is mistyped where no policy is", func() {
@@ -107,9 +108,9 @@ var _ = Describe("What isn't ours to fix", func() {
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 
 		changed := fixture.ConfigMap(namespace, "target-1")
-		Expect(suite.Get(ctx, changed)).To(Succeed())
-		fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)(changed)
-		Expect(suite.API.Update(ctx, changed)).To(Succeed())
+		rig.Update(ctx, suite.API, changed, func() {
+			fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)(changed)
+		})
 		Expect(suite.Get(ctx, breaker)).To(Succeed())
 		forced := breaker.DeepCopy()
 		breaker.Spec.Mode = ""

@@ -186,9 +186,9 @@ var _ = Describe("An override of a policy", func() {
 		Expect(code).To(BeZero(), "%s", errs)
 		before := suite.Policy(ctx, namespace).Status.Revision
 
-		Expect(suite.Get(ctx, template)).To(Succeed())
-		template.Spec.Rego.Main = strings.ReplaceAll(fixture.RefuseState, "must not be", "must never be")
-		Expect(suite.API.Update(ctx, template)).To(Succeed())
+		rig.Update(ctx, suite.API, template, func() {
+			template.Spec.Rego.Main = strings.ReplaceAll(fixture.RefuseState, "must not be", "must never be")
+		})
 		api, warned := warningClient()
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(tryBad(ctx, api, namespace)).To(Succeed())

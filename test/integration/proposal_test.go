@@ -16,6 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // digestLine is the digest in what the command line shows of a plan that awaits approval.
@@ -85,8 +86,7 @@ var _ = Describe("What a plan in mode Manual would change", func() {
 			Expect(rem.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
 
 			By("writing what was approved, and not what has become of another object since")
-			odd.Data["state"] = "worst"
-			Expect(suite.API.Update(ctx, odd)).To(Succeed())
+			rig.Update(ctx, suite.API, odd, func() { odd.Data["state"] = "worst" })
 			out, errs, code := evenkeel(ctx, "rollout", "approve", rem.Name, "--as", "cleo", "--digest", digest,
 				"--comment", "change 4711")
 			Expect(code).To(Equal(0), errs)

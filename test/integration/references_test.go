@@ -109,9 +109,9 @@ var _ = Describe("A policy that refers to other objects", func() {
 		suite.Create(ctx, fixture.ConfigMap(other, "explained"))
 		explained, _, _ := evenkeel(ctx, "explain", "cm/explained", "-n", other)
 		Expect(explained).NotTo(ContainSubstring(namespace))
-		wide := suite.Policy(ctx, namespace)
-		wide.Spec.Match.Namespaces = append(wide.Spec.Match.Namespaces, other)
-		Expect(suite.API.Update(ctx, wide)).To(Succeed())
+		suite.UpdatePolicy(ctx, suite.Policy(ctx, namespace), func(wide *v1alpha1.ClusterRegoPolicy) {
+			wide.Spec.Match.Namespaces = append(wide.Spec.Match.Namespaces, other)
+		})
 		explained, _, _ = evenkeel(ctx, "explain", "cm/explained", "-n", other)
 		Expect(explained).To(ContainSubstring("the manager doesn't evaluate it: NotServed"))
 	})

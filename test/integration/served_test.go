@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 var _ = Describe("An object whose kind the API server doesn't serve any more", Ordered, func() {
@@ -22,11 +23,7 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 	var crd *apiextensionsv1.CustomResourceDefinition
 	serve := func(ctx context.Context, served bool) {
 		GinkgoHelper()
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, crd)).To(Succeed())
-			crd.Spec.Versions[0].Served = served
-			g.Expect(suite.API.Update(ctx, crd)).To(Succeed())
-		}).Should(Succeed())
+		rig.Update(ctx, suite.API, crd, func() { crd.Spec.Versions[0].Served = served })
 	}
 	widget := func(namespace string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": group + "/v1", "kind": "Widget",

@@ -66,9 +66,9 @@ var _ = Describe("A policy source", func() {
 		})
 		By("three hours having passed since it was to ask the repository again")
 		src := source.PolicySource.DeepCopy()
-		Expect(suite.Get(ctx, src)).To(Succeed())
-		src.Status.NextAttemptAt = &metav1.Time{Time: time.Now().Add(-3 * time.Hour)}
-		Expect(suite.API.Status().Update(ctx, src)).To(Succeed())
+		rig.UpdateStatus(ctx, suite.API, src, func() {
+			src.Status.NextAttemptAt = &metav1.Time{Time: time.Now().Add(-3 * time.Hour)}
+		})
 		const why = "the manager was to ask the repository again 3h ago, and hasn't: is it running?"
 		out, errs, code = evenkeel(ctx, append([]string{"source", "get"}, named...)...)
 		Expect(code).To(Equal(1), errs)

@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	record "evenkeel.dev/evenkeel/internal/authors"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 var _ = Describe("A strategy that policies share", func() {
@@ -184,12 +185,9 @@ var _ = Describe("A strategy that policies share", func() {
 // changeStrategy changes a strategy as a user, again if somebody else wrote it meanwhile.
 func changeStrategy(ctx context.Context, as client.Client, name string, change func(*v1alpha1.RemediationStrategy)) {
 	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		s := &v1alpha1.RemediationStrategy{}
-		g.Expect(as.Get(ctx, client.ObjectKey{Name: name}, s)).To(Succeed())
-		change(s)
-		g.Expect(as.Update(ctx, s)).To(Succeed())
-	}).Should(Succeed())
+	s := &v1alpha1.RemediationStrategy{}
+	s.Name = name
+	rig.Update(ctx, as, s, func() { change(s) })
 }
 
 // removeStrategy removes a strategy, if there is one.

@@ -16,19 +16,15 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // changeTemplate changes a template, again if somebody else wrote it meanwhile.
 func changeTemplate(ctx context.Context, as client.Client, name string, change func(*v1alpha1.RegoTemplate)) {
 	GinkgoHelper()
-	Eventually(ctx, func() error {
-		t := &v1alpha1.RegoTemplate{}
-		if err := as.Get(ctx, client.ObjectKey{Name: name}, t); err != nil {
-			return err
-		}
-		change(t)
-		return as.Update(ctx, t)
-	}).Should(Succeed())
+	t := &v1alpha1.RegoTemplate{}
+	t.Name = name
+	rig.Update(ctx, as, t, func() { change(t) })
 }
 
 // awaitReady waits until the condition Ready of a policy has a reason and says something.
@@ -131,18 +127,22 @@ var _ = Describe("Policies of one template", func() {
 
 	It("keep it from a change that some couldn't be in force by, which names them", func(ctx context.Context) {
 		both(ctx)
-		narrowed := suite.Template(ctx, template)
-		narrowed.Spec = fixture.Template(
-			template, fixture.RefuseState,
-			`{"type": "object", "properties": {"refused": {"type": "string", "enum": ["red"]}}}`).Spec
-		err := suite.API.Update(ctx, narrowed)
-		Expect(err).To(MatchError(
+		changed := func(change func(*v1alpha1.RegoTemplate)) func() error {
+			return func() error {
+				t := suite.Template(ctx, template)
+				change(t)
+				return suite.API.Update(ctx, t) // the manager writes the status meanwhile
+			}
+		}
+		Eventually(ctx, changed(func(t *v1alpha1.RegoTemplate) {
+			t.Spec = fixture.Template(template, fixture.RefuseState,
+				`{"type": "object", "properties": {"refused": {"type": "string", "enum": ["red"]}}}`).Spec
+		})).Should(MatchError(
 			And(ContainSubstring("policy "+second+`: spec.parameters.refused: Unsupported value: "blue"`),
 				Not(ContainSubstring("policy "+first+":")))))
-		broken := suite.Template(ctx, template)
-		broken.Spec.Rego.Main = "package a\n\ndeny contains \"x\" if {"
-		Expect(suite.API.Update(ctx, broken)).To(
-			MatchError(And(ContainSubstring(template+".rego:3:"), ContainSubstring(first+", "+second))))
+		Eventually(ctx, changed(func(t *v1alpha1.RegoTemplate) {
+			t.Spec.Rego.Main = "package a\n\ndeny contains \"x\" if {"
+		})).Should(MatchError(And(ContainSubstring(template+".rego:3:"), ContainSubstring(first+", "+second))))
 	})
 
 	It("keep it when it is deleted, until none of them is left", func(ctx context.Context) {

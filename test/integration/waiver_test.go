@@ -13,6 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // waiver makes a waiver for an hour from the policy named like the namespace,
@@ -33,12 +34,10 @@ func waiver(namespace, policy string) *v1alpha1.Waiver {
 // endSoon lets a waiver expire in a few seconds, and returns when.
 func endSoon(ctx context.Context, e v1alpha1.AnyWaiver) time.Time {
 	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		g.Expect(suite.Get(ctx, e)).To(Succeed())
+	rig.Update(ctx, suite.API, e, func() {
 		// The API keeps whole seconds.
 		e.Terms().ExpirationTime = metav1.NewTime(time.Now().Add(4 * time.Second).Truncate(time.Second))
-		g.Expect(suite.API.Update(ctx, e)).To(Succeed())
-	}).Should(Succeed())
+	})
 	return e.Terms().ExpirationTime.Time
 }
 

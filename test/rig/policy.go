@@ -69,11 +69,7 @@ func (r *Rig) RemovePolicy(ctx context.Context, name string) {
 func (r *Rig) UpdatePolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy,
 	change func(*v1alpha1.ClusterRegoPolicy)) {
 	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		g.Expect(r.Get(ctx, p)).To(Succeed())
-		change(p)
-		g.Expect(r.API.Update(ctx, p)).To(Succeed())
-	}).Should(Succeed())
+	Update(ctx, r.API, p, func() { change(p) })
 }
 
 // Policy reads a policy.
