@@ -70,6 +70,11 @@ var _ = Describe("A flood of what is slow to judge", func() {
 		}
 		suite.CreatePolicy(ctx, failingOpen(other, fixture.DenyState("bad"), fixture.Kinds("", "ConfigMap")))
 		awaitRefusal(ctx, fixture.ConfigMap(other, "before"), ContainSubstring("refused by policy "+other))
+		for _, name := range names {
+			Eventually(ctx, func() bool {
+				return meta.IsStatusConditionTrue(suite.Policy(ctx, name).Status.Conditions, v1alpha1.ConditionReady)
+			}).Should(BeTrue(), name)
+		}
 		large := fmt.Sprintf(`{"cost":"20000","text":%q}`, strings.Repeat("x", 300<<10))
 		alone, _ := asUser(ctx, "mallory", slow, large)
 

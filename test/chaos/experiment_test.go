@@ -16,8 +16,12 @@ import (
 	"evenkeel.dev/evenkeel/test/rig"
 )
 
-// harmDeadline is how long a target of a harmed fleet may take to be well.
-const harmDeadline = 4 * time.Second
+const (
+	// harmDeadline is how long a target of a harmed fleet may take to be well.
+	harmDeadline = 4 * time.Second
+	// patientDeadline is the same where the wave after the canary must come, however busy the machine is.
+	patientDeadline = 12 * time.Second
+)
 
 // experiment is one rollout, or several alike, with a fault.
 type experiment struct {

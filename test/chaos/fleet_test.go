@@ -3,8 +3,10 @@
 package chaos_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -63,8 +65,10 @@ func (fixable) unexplained(ctx context.Context, namespace, name string, rec v1al
 // The last is of the tier that a rollout leaves for the end, and so is never the
 // canary: the whole wave must be set back because of it.
 type harmed struct {
-	n      int
-	before map[string]appsv1.DeploymentSpec
+	n int
+	// deadline is how long a target may take to be well. Zero means harmDeadline.
+	deadline time.Duration
+	before   map[string]appsv1.DeploymentSpec
 }
 
 // readyLabel tells the fake nodes whether a pod becomes ready.
@@ -87,9 +91,9 @@ remediation contains {"action": "patch", "ops": [
 
 func (*harmed) resource() string { return "deployments" }
 
-func (*harmed) policy(namespace string) *v1alpha1.ClusterRegoPolicy {
+func (h *harmed) policy(namespace string) *v1alpha1.ClusterRegoPolicy {
 	return fixture.Policy(namespace, namespace, giveReadyLabel, fixture.Kinds("", "Pod"),
-		fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(harmDeadline)))
+		fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(cmp.Or(h.deadline, harmDeadline))))
 }
 
 func (h *harmed) create(ctx context.Context, namespace string) {

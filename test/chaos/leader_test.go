@@ -20,8 +20,8 @@ import (
 var _ = Describe("Two leaders at once", func() {
 	// elected are the flags of a replica that takes over within seconds.
 	elected := []string{
-		"--leader-elect=true", "--leader-election-lease-duration=4s",
-		"--leader-election-renew-deadline=3s", "--leader-election-retry-period=500ms",
+		"--leader-elect=true", "--leader-election-lease-duration=12s",
+		"--leader-election-renew-deadline=10s", "--leader-election-retry-period=1s",
 	}
 	It("the old leader loses its lease with a write under way, which arrives after the new one took over",
 		SpecTimeout(5*time.Minute), func(ctx context.Context) {

@@ -16,6 +16,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -47,6 +48,7 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 				2, r.target, faultproxy.Fault{After: func(faultproxy.Request, faultproxy.Answer) {
 					defer GinkgoRecover()
 					Expect(suite.API.Delete(ctx, role)).To(Succeed())
+					forbidden(ctx, r.namespace)
 				}})
 			r.start(ctx)
 			held := suite.AwaitPhase(ctx, r.policyOf.Name, v1alpha1.PhaseHeld)
@@ -160,4 +162,14 @@ func denyOnce(ctx context.Context, namespace string, victim *atomic.Value) {
 		}}}
 	suite.Create(ctx, config)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, config)).To(Succeed()) })
+}
+
+// forbidden waits until the API server has heard that the manager may not write ConfigMaps any more.
+func forbidden(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	manager, none := suite.AsManager(), fixture.ConfigMap(namespace, "none")
+	Eventually(ctx, func() bool {
+		return apierrors.IsForbidden(manager.Patch(ctx, none.DeepCopy(),
+			client.RawPatch(types.MergePatchType, []byte(`{}`)), client.DryRunAll))
+	}).Should(BeTrue())
 }

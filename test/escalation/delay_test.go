@@ -21,7 +21,7 @@ import (
 // receiver: well below the default interval, for a change makes a tick of its own.
 const (
 	faults   = 10
-	longest  = 5 * time.Second
+	longest  = 20 * time.Second
 	interval = "1m"
 )
 

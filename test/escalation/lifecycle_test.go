@@ -89,7 +89,7 @@ var _ = Describe("A plan that did harm", Ordered, func() {
 
 	It("is told once and isn't resolved while the fault lasts, over several ends of what was sent",
 		func(ctx context.Context) {
-			awaitTicks(ctx, 9) // an alert that isn't sent for four intervals ends
+			awaitTicks(ctx, 6) // an alert that isn't sent for four intervals ends
 			for _, p := range []peer{first, second} {
 				Expect(told(p, "firing")()).To(HaveLen(1))
 				Expect(told(p, "resolved")()).To(BeEmpty())

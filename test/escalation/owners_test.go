@@ -39,7 +39,7 @@ var _ = Describe("Objects that another tool manages", func() {
 				ContainSubstring("- ConfigMap %s/%s: Skipped (Managed): ", namespace, names[0]),
 				ContainSubstring("- ConfigMap %s/%s: Skipped (Managed): ", namespace, names[1]),
 				ContainSubstring("Helm (release shop/web)"), ContainSubstring("+  state: good")))
-			awaitTicks(ctx, 6)
+			awaitTicks(ctx, 5)
 			Expect(told("firing")()).To(HaveLen(1))
 			Expect(told("resolved")()).To(BeEmpty())
 

@@ -89,7 +89,7 @@ var _ = Describe("What an Alertmanager is told to leave out", func() {
 		Eventually(ctx, func() []rig.Notification {
 			return second.inbox.Of("firing", labels)
 		}).Should(HaveLen(1), "the peer without the silence")
-		awaitTicks(ctx, 6)
+		awaitTicks(ctx, 3)
 		Expect(first.inbox.Of("firing", labels)).To(BeEmpty())
 		alerts, err := first.Alerts(ctx, fmt.Sprintf("policy=%q", namespace))
 		Expect(err).NotTo(HaveOccurred())

@@ -75,7 +75,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 		p.inbox = rig.NewInbox()
 		p.Alertmanager = suite.StartAlertmanager(ctx, fmt.Sprintf(routing, p.inbox.URL))
 	}
-	manager = suite.StartManager(ctx, flags("--alert-interval=1s")...)
+	// An alert that isn't sent for four intervals ends: that is longer than a busy machine stands still.
+	manager = suite.StartManager(ctx, flags("--alert-interval=3s")...)
 }, NodeTimeout(5*time.Minute))
 
 var _ = BeforeEach(func() { manager.BeginSpec() })

@@ -57,7 +57,7 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 	It("undoes a canary that makes a metric worse, and touches no other object", func(ctx context.Context) {
 		exporter.Serve(func() string { return errors(1 + 10*fixed(ctx, namespace)) })
 		Eventually(ctx, func() (int, error) { return prometheus.Series(ctx, query) }).Should(Equal(1))
-		policy := judged(ctx, "sample <= baseline * 1.1")
+		policy := judged(ctx, "sample <= baseline * 1.1", func(m *v1alpha1.AnalysisMetric) { m.Samples = 5 })
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonAnalysisFailed))
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Reverted: 1, Skipped: 2}))
@@ -74,7 +74,7 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 
 	It("is held while Prometheus is down, and goes on when it is back", func(ctx context.Context) {
 		serving(ctx, errors(0), 1)
-		policy := judged(ctx, "sample < 1", func(m *v1alpha1.AnalysisMetric) { m.Samples = 4 })
+		policy := judged(ctx, "sample < 1", func(m *v1alpha1.AnalysisMetric) { m.Samples = 8 })
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSoaking)
 		Expect(prometheus.Kill()).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {
@@ -84,7 +84,7 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 		})
 		held := awaitHeld(ctx, policy.Name)
 		Expect(held.Name).To(Equal(rem.Name))
-		Expect(held.Status.Message).To(ContainSubstring("metric errors: ask Prometheus"))
+		awaitMessage(ctx, held, "metric errors: ask Prometheus")
 		Consistently(ctx, func() []string {
 			return patchedObjects(namespace)
 		}, "3s").Should(HaveLen(1), "the canary alone is written")
@@ -100,7 +100,7 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 			serving(ctx, page(), series)
 			policy := judged(ctx, "sample < 1")
 			held := awaitHeld(ctx, policy.Name)
-			Expect(held.Status.Message).To(ContainSubstring(message))
+			awaitMessage(ctx, held, message)
 			Expect(held.Status.HeldFrom).To(Equal(v1alpha1.PhaseSoaking))
 			Consistently(ctx, func() []string { return patchedObjects(namespace) }, "3s").Should(HaveLen(1))
 			exporter.Set(errors(0))
@@ -165,6 +165,15 @@ func fixed(ctx context.Context, namespace string) int {
 		}
 	}
 	return n
+}
+
+// awaitMessage waits until a plan says why it waits: a scrape that took too long makes it say that there is no data.
+func awaitMessage(ctx context.Context, rem *v1alpha1.Remediation, says string) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(suite.Get(ctx, rem)).To(Succeed())
+		g.Expect(rem.Status.Message).To(ContainSubstring(says))
+	}).Should(Succeed())
 }
 
 // awaitHeld waits until the policy's plan is held because metrics are silent.

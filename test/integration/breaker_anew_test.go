@@ -41,6 +41,7 @@ var _ = Describe("A circuit breaker that a failed canary has opened", func() {
 		GinkgoHelper()
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Rego.Main = fixture.RequireTemplateLabel("team", "platform")
+			p.Spec.Remediation.ProgressDeadline = metav1.Duration{Duration: 30 * time.Second} // it is to succeed
 		})
 	}
 

@@ -28,7 +28,7 @@ var _ = Describe("A pause with an end", func() {
 		namespace = suite.Namespace(ctx, "ends")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
-			fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(3*time.Second))))
+			fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(5*time.Second))))
 	})
 
 	It("goes on by itself when the end of the pause has come", func(ctx context.Context) {
@@ -70,7 +70,7 @@ var _ = Describe("A breaker that is held open until a time", func() {
 		namespace := suite.Namespace(ctx, "held-until")
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
 		breaker := makeBreaker(ctx, namespace, v1alpha1.BreakerAutomatic)
-		end := time.Now().UTC().Add(12 * time.Second).Truncate(time.Second)
+		end := time.Now().UTC().Add(25 * time.Second).Truncate(time.Second)
 		Expect(patched(ctx, breaker, `{"mode":"ForcedOpen","forcedOpenUntil":"2020-01-07T08:00:00Z"}`)).To(
 			MatchError(ContainSubstring("2020-01-07T08:00:00Z, has passed")))
 		Expect(patched(ctx, breaker, fmt.Sprintf(`{"forcedOpenUntil":%q}`, end.Format(time.RFC3339)))).To(

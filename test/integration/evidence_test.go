@@ -43,7 +43,7 @@ var _ = Describe("Why a fix failed", func() {
 			namespace := suite.Namespace(ctx, "evidence")
 			deployments(ctx, namespace, 2)
 			policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
-				fixture.Deadline(8*time.Second))
+				fixture.Deadline(15*time.Second))
 			suite.CreatePolicy(ctx, policy)
 
 			By("an image that can't be pulled")

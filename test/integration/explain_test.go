@@ -150,10 +150,14 @@ var _ = Describe("What is known of one object", func() {
 			Expect(err).NotTo(HaveOccurred())
 			return string(out)
 		}
-		Expect(completed("rollout", "history", "")).To(ContainSubstring(namespace + "\tPolicy, "))
-		Expect(completed("rollout", "undo", "")).To(ContainSubstring(namespace + "\tPolicy, "))
-		Expect(completed("breaker", "open", "")).To(ContainSubstring("global\tRemediationBreaker, "))
-		Expect(completed("explain", "-n", "")).To(ContainSubstring(namespace + "\n"))
+		awaitCompletion := func(part string, words ...string) { // it gives up where a busy cluster is slow to answer
+			GinkgoHelper()
+			Eventually(ctx, func() string { return completed(words...) }).Should(ContainSubstring(part))
+		}
+		awaitCompletion(namespace+"\tPolicy, ", "rollout", "history", "")
+		awaitCompletion(namespace+"\tPolicy, ", "rollout", "undo", "")
+		awaitCompletion("global\tRemediationBreaker, ", "breaker", "open", "")
+		awaitCompletion(namespace+"\n", "explain", "-n", "")
 		Expect(completed("rollout", "get", "-o", "")).To(HavePrefix("table\njson\nyaml\nname\n"))
 		Expect(completed("rollout", "get", "one", "")).To(
 			HavePrefix(":4\n"), "one name is enough, and no file is meant")

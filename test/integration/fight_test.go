@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -57,6 +58,9 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 
 	It("before the soak has passed fails that target alone: nothing is rolled back, and the writer is named",
 		func(ctx context.Context) {
+			suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+				p.Spec.Remediation.Soak = &metav1.Duration{Duration: 3 * time.Second} // in which it is set back
+			})
 			Eventually(ctx, func(g Gomega) {
 				setBack(ctx, g, func() {})
 				g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).To(ContainElement(

@@ -127,6 +127,7 @@ var _ = Describe("What Gatekeeper enforced", func() {
 				rem := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseSucceeded)
 				Expect(rem.Name).To(HavePrefix(p.Name + "-"))
 				Expect(breakerOf(ctx, v1alpha1.PolicyBreakerPrefix+p.Name)).NotTo(BeNil())
+				suite.RemovePolicy(ctx, p.Name) // it would fix what the next one is to fix
 			}
 		})
 

@@ -33,6 +33,7 @@ var _ = Describe("A canary in one namespace", func() {
 			policy := fixture.Policy(eve, eve, fixture.FixState,
 				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 					s.Soak = &metav1.Duration{Duration: 3 * time.Second}
+					s.Canary.Soak = &metav1.Duration{Duration: 10 * time.Second}
 					s.Stages = []v1alpha1.RolloutStage{
 						{Name: "early", Selector: v1alpha1.TargetSelector{
 							ObjectSelector: &metav1.LabelSelector{MatchLabels: early}}}}

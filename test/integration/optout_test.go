@@ -127,7 +127,7 @@ var _ = Describe("What isn't ours to fix", func() {
 	It("an opt-out with an end is over then, of an object and of a namespace, without another change",
 		func(ctx context.Context) {
 			namespace, paused := suite.Namespace(ctx, "until"), suite.Namespace(ctx, "until")
-			end := time.Now().Add(6 * time.Second).UTC().Truncate(time.Second)
+			end := time.Now().Add(20 * time.Second).UTC().Truncate(time.Second)
 			until := func(o client.Object, text string) {
 				fixture.Annotated(v1alpha1.AnnotationRemediation, v1alpha1.RemediationPaused)(o)
 				fixture.Annotated(v1alpha1.AnnotationPausedUntil, text)(o)

@@ -69,7 +69,7 @@ var _ = Describe("What people say of a rollout", func() {
 
 	It("a paused plan begins nothing more, keeps what is verified, and goes on when it is resumed",
 		func(ctx context.Context) {
-			suite.CreatePolicy(ctx, fixing(soaking(3*time.Second)))
+			suite.CreatePolicy(ctx, fixing(soaking(6*time.Second)))
 			rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
 			say(ctx, rem, `{"desiredState":"Paused"}`)
 			rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonPaused)
@@ -85,7 +85,7 @@ var _ = Describe("What people say of a rollout", func() {
 	It("an aborted plan is undone wave and all, counts as no failure, and isn't made again without a word",
 		func(ctx context.Context) {
 			before := states(ctx, namespace)
-			policy := fixing(soaking(2*time.Second), fixture.Waves("50%", "100%"),
+			policy := fixing(soaking(6*time.Second), fixture.Waves("50%", "100%"),
 				func(s *v1alpha1.RolloutStrategy) { s.RollbackScope = v1alpha1.RollbackAll })
 			suite.CreatePolicy(ctx, policy)
 			Eventually(ctx, func(g Gomega) {
@@ -109,7 +109,7 @@ var _ = Describe("What people say of a rollout", func() {
 		})
 
 	It("a plan writes nothing before its maintenance window opens", long, func(ctx context.Context) {
-		opens := time.Now().UTC().Add(5 * time.Second).Truncate(time.Minute).Add(time.Minute)
+		opens := time.Now().UTC().Add(20 * time.Second).Truncate(time.Minute).Add(time.Minute)
 		suite.CreatePolicy(ctx, fixing(func(s *v1alpha1.RolloutStrategy) {
 			s.Windows = []v1alpha1.MaintenanceWindow{
 				{Schedule: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour()),
@@ -140,13 +140,13 @@ var _ = Describe("A wave that fails with onFailure Hold", func() {
 			HaveKeyWithValue("kwok.evenkeel.dev/ready", "never"))
 
 		pods := &corev1.PodList{}
-		Expect(suite.API.List(ctx, pods, client.InNamespace(namespace))).To(Succeed())
 		repaired := client.RawPatch(types.MergePatchType,
 			[]byte(`{"metadata":{"labels":{"kwok.evenkeel.dev/ready":"repaired"}}}`))
-		for i := range pods.Items {
-			Expect(client.IgnoreNotFound(suite.API.Patch(ctx, &pods.Items[i], repaired))).To(Succeed())
-		}
 		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.API.List(ctx, pods, client.InNamespace(namespace))).To(Succeed())
+			for i := range pods.Items {
+				g.Expect(client.IgnoreNotFound(suite.API.Patch(ctx, &pods.Items[i], repaired))).To(Succeed())
+			}
 			g.Expect(listDeployments(ctx, namespace)[0].Status.UnavailableReplicas).To(BeZero())
 		}).Should(Succeed())
 		Expect(suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseHeld).Status.Retries).To(
@@ -162,8 +162,10 @@ var _ = Describe("Two plans at work", func() {
 	It("share the budget of the stricter one", func(ctx context.Context) {
 		one := intstr.FromInt32(1)
 		spaces := []string{suite.Namespace(ctx, "budget"), suite.Namespace(ctx, "budget")}
-		for i, namespace := range spaces {
+		for _, namespace := range spaces {
 			deployments(ctx, namespace, 4)
+		}
+		for i, namespace := range spaces {
 			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
 				fixture.Kinds("", "Pod"), fixture.Unselected,
 				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {

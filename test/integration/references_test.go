@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -52,7 +51,7 @@ func awaitReferences(ctx context.Context, policy string, status metav1.Condition
 		g.Expect(c.Status).To(Equal(status), c.Message)
 		g.Expect(c.Reason).To(Equal(reason))
 		g.Expect(c.Message).To(ContainSubstring(says))
-	}).WithTimeout(10 * time.Second).Should(Succeed())
+	}).Should(Succeed())
 }
 
 var _ = Describe("A policy that refers to other objects", func() {

@@ -58,7 +58,7 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 	})
 
 	It("is waited for while its definition is replaced, and neither gone nor failed", func(ctx context.Context) {
-		policy, one := written(ctx, 5*time.Second, 15*time.Second)
+		policy, one := written(ctx, 12*time.Second, 40*time.Second)
 		serve(ctx, false)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseVerifying)
 		Expect(rem.Status.Message).To(ContainSubstring("couldn't be read"))

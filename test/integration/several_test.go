@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -37,15 +38,18 @@ var _ = Describe("Several policies on one workload", func() {
 		deployment.Spec.Template.Annotations = map[string]string{"one": "no", "two": "no", "three": "no"}
 		suite.Create(ctx, deployment)
 		podOf(ctx, namespace)
-		var breakers []*v1alpha1.RemediationBreaker
+		global := &v1alpha1.RemediationBreaker{}
+		global.Name = v1alpha1.GlobalBreakerName
+		force := func(ctx context.Context, mode string) {
+			GinkgoHelper()
+			Eventually(ctx, func() error { // the leader makes it again where an earlier spec has removed it
+				return suite.API.Patch(ctx, global.DeepCopy(),
+					client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":`+mode+`}}`)))
+			}).Should(Succeed())
+		}
+		DeferCleanup(force, "null")
+		force(ctx, `"ForcedOpen"`)
 		for _, key := range keys {
-			breaker := &v1alpha1.RemediationBreaker{}
-			breaker.Name = v1alpha1.PolicyBreakerPrefix + namespace + "-" + key
-			breaker.Spec = v1alpha1.RemediationBreakerSpec{
-				Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: namespace + "-" + key},
-				Mode:  v1alpha1.BreakerForcedOpen}
-			breakers = append(breakers, breaker)
-			suite.Create(ctx, breaker)
 			suite.CreatePolicy(ctx, fixture.Policy(namespace+"-"+key, namespace, annotated(key), fixture.Unselected,
 				fixture.Kinds("apps", "Deployment"),
 				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(2*time.Minute))))
@@ -57,12 +61,7 @@ var _ = Describe("Several policies on one workload", func() {
 		before := deployment.Generation
 
 		By("all of them let go at the same time")
-		for _, breaker := range breakers {
-			Expect(suite.Get(ctx, breaker)).To(Succeed())
-			forced := breaker.DeepCopy()
-			breaker.Spec.Mode = ""
-			Expect(suite.API.Patch(ctx, breaker, client.MergeFrom(forced))).To(Succeed())
-		}
+		force(ctx, "null")
 		for _, key := range keys {
 			rem := suite.AwaitPhase(ctx, namespace+"-"+key, v1alpha1.PhaseSucceeded)
 			record := suite.RecordOf(ctx, rem, "web")

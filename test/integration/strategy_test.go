@@ -52,8 +52,11 @@ var _ = Describe("A strategy that policies share", func() {
 			Expect(by).NotTo(BeNil())
 			Expect(by.Name).To(Equal(name))
 			Expect(by.Generation).To(BeEquivalentTo(1))
-			Expect(suite.Policy(ctx, first.Name).Status.InForce.RemediationMode).To(
-				Equal(v1alpha1.RemediationAutomatic))
+			Eventually(ctx, func(g Gomega) { // the scan writes it apart from the plan
+				inForce := suite.Policy(ctx, first.Name).Status.InForce
+				g.Expect(inForce).NotTo(BeNil())
+				g.Expect(inForce.RemediationMode).To(Equal(v1alpha1.RemediationAutomatic))
+			}).Should(Succeed())
 
 			By("editing the strategy: the plan in progress keeps its own, and the next policy's has the new one")
 			waves(ctx, "3", "100%")

@@ -91,7 +91,7 @@ var _ = Describe("A waiver", func() {
 			rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 2}))
 			Expect(rem.CreationTimestamp.Time).To(BeTemporally(">=", expiry))
-			Expect(rem.CreationTimestamp.Time).To(BeTemporally("<=", expiry.Add(10*time.Second)))
+			Expect(rem.CreationTimestamp.Time).To(BeTemporally("<=", expiry.Add(25*time.Second)))
 			figures(ctx, namespace, 0, 0)
 			awaitRefusal(ctx, fixture.ConfigMap(namespace, "legacy-late"), ContainSubstring("state must be good"))
 			awaitActive(ctx, e, v1alpha1.ReasonExpired)
@@ -110,7 +110,7 @@ var _ = Describe("A waiver", func() {
 		figures(ctx, namespace, 1, 1)
 		expiry := endSoon(ctx, e)
 		figures(ctx, namespace, 2, 0)
-		Expect(time.Now()).To(And(BeTemporally(">=", expiry), BeTemporally("<=", expiry.Add(10*time.Second))))
+		Expect(time.Now()).To(And(BeTemporally(">=", expiry), BeTemporally("<=", expiry.Add(25*time.Second))))
 
 		again := waiver(namespace, namespace)
 		again.Name += "-again"

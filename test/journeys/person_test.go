@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // person is somebody at a terminal, with a directory and permissions of their own.
@@ -59,11 +60,14 @@ func (p *person) may(ctx context.Context, role, namespace string) {
 	meta := metav1.ObjectMeta{Namespace: namespace, GenerateName: p.name + "-"}
 	if namespace != "" {
 		suite.Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects})
-		return
+	} else {
+		binding := &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}
+		suite.Create(ctx, binding)
+		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, binding)).To(Succeed()) })
 	}
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}
-	suite.Create(ctx, binding)
-	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, binding)).To(Succeed()) })
+	granted := &rbacv1.ClusterRole{}
+	Expect(suite.API.Get(ctx, client.ObjectKey{Name: role}, granted)).To(Succeed())
+	suite.AwaitPermission(ctx, p.name, granted.Rules[0], namespace)
 }
 
 // types runs a line as the person types it, in their directory.

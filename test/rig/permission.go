@@ -13,12 +13,12 @@ import (
 )
 
 // AwaitPermission waits until the API server's authorizer has heard that a user has the permissions of a
-// rule, which it does a moment after the role and its binding are written.
-func (r *Rig) AwaitPermission(ctx context.Context, user string, rule rbacv1.PolicyRule) {
+// rule, in a namespace or everywhere, which it does a moment after the role and its binding are written.
+func (r *Rig) AwaitPermission(ctx context.Context, user string, rule rbacv1.PolicyRule, namespace ...string) {
 	GinkgoHelper()
 	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
 	asked := authorizationv1.ResourceAttributes{Group: rule.APIGroups[0], Resource: resource,
-		Subresource: subresource, Verb: rule.Verbs[0]}
+		Subresource: subresource, Verb: rule.Verbs[0], Namespace: strings.Join(namespace, "")}
 	if len(rule.ResourceNames) > 0 {
 		asked.Name = rule.ResourceNames[0]
 	}

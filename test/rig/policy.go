@@ -32,7 +32,7 @@ func (r *Rig) CreatePolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) {
 	var refused error
 	Eventually(ctx, func() error {
 		refused = r.API.Create(ctx, p)
-		if refused != nil && strings.Contains(refused.Error(), "connection refused") {
+		if refused != nil && strings.Contains(refused.Error(), "failed calling webhook") {
 			return refused
 		}
 		return nil

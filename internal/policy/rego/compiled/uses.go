@@ -105,26 +105,20 @@ func (u *uses) walk(block *ir.Block) {
 
 func (u *uses) nested(stmt ir.Stmt) bool {
 	switch s := stmt.(type) {
-	case *ir.BlockStmt:
-		for _, block := range s.Blocks {
-			u.walk(block)
-		}
 	case *ir.ScanStmt:
 		u.raw(s.Source)
 		u.sets(s.Key)
 		u.sets(s.Value)
-		u.walk(s.Block)
-	case *ir.NotStmt:
-		u.walk(s.Block)
 	case *ir.WithStmt:
 		u.reads(s.Value)
 		u.sets(s.Local)
 		u.modifies[s.Local] = true
-		u.walk(s.Block)
-	default:
-		return false
 	}
-	return true
+	blocks := blocksOf(stmt)
+	for _, block := range blocks {
+		u.walk(block)
+	}
+	return len(blocks) > 0
 }
 
 func (u *uses) constructed(stmt ir.Stmt) bool {
