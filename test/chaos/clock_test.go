@@ -26,7 +26,7 @@ var _ = Describe("The clock jumps in the middle of a wave", func() {
 			for _, run := range []struct {
 				fleet fleet
 				ends  v1alpha1.RemediationPhase
-			}{{fixable{6}, v1alpha1.PhaseSucceeded}, {&harmed{n: 4, deadline: patientDeadline}, v1alpha1.PhaseRolledBack}} {
+			}{{fixable{6}, v1alpha1.PhaseSucceeded}, {patient(4), v1alpha1.PhaseRolledBack}} {
 				Expect(os.RemoveAll(offset)).To(Succeed())
 				r := e.roll(ctx, run.fleet)
 				nth, match := moment(r)

@@ -71,6 +71,9 @@ type harmed struct {
 	before   map[string]appsv1.DeploymentSpec
 }
 
+// patient is a harmed fleet whose wave after the canary comes, however busy the machine is.
+func patient(n int) *harmed { return &harmed{n: n, deadline: patientDeadline} }
+
 // readyLabel tells the fake nodes whether a pod becomes ready.
 const readyLabel = "kwok.evenkeel.dev/ready"
 

@@ -35,7 +35,7 @@ var _ = Describe("The API fails in the middle of a wave", Ordered, func() {
 			for _, run := range []struct {
 				fleet fleet
 				ends  v1alpha1.RemediationPhase
-			}{{fixable{6}, v1alpha1.PhaseSucceeded}, {&harmed{n: 4, deadline: patientDeadline}, v1alpha1.PhaseRolledBack}} {
+			}{{fixable{6}, v1alpha1.PhaseSucceeded}, {patient(4), v1alpha1.PhaseRolledBack}} {
 				r := e.roll(ctx, run.fleet)
 				over := fails(ctx, manager, r)
 				r.start(ctx)

@@ -27,8 +27,9 @@ var _ = Describe("An error budget", func() {
 		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 				s.Breaker.Cooldown = metav1.Duration{Duration: time.Second}
-				s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: fmt.Sprintf("last_over_time(error_ratio{namespace=%q}[1m])",
-					namespace), Objective: "99.9"} // a scrape that took too long leaves a gap
+				// A scrape that took too long leaves a gap.
+				query := fmt.Sprintf("last_over_time(error_ratio{namespace=%q}[1m])", namespace)
+				s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: query, Objective: "99.9"}
 			}))
 		suite.CreatePolicy(ctx, policy)
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)

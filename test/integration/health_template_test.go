@@ -72,8 +72,8 @@ var _ = Describe("A fix of a Pod template", func() {
 	It("is undone, and no breaker counts it, where a neighbour scales the workload to 0 right after its write",
 		func(ctx context.Context) {
 			deployments(ctx, namespace, 1)
-			policy := overPods(namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Deadline(10*time.Second),
-				func(s *v1alpha1.RolloutStrategy) {
+			policy := overPods(namespace, fixture.RequireTemplateLabel("team", "shop"),
+				fixture.Deadline(10*time.Second), func(s *v1alpha1.RolloutStrategy) {
 					s.Soak = &metav1.Duration{Duration: time.Minute}
 				})
 			suite.CreatePolicy(ctx, policy)
