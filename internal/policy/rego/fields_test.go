@@ -115,6 +115,20 @@ func TestWhatNobodyReadsChangesNoVerdict(t *testing.T) {
 		`deny contains "by with" if who == "UPDATE" with input.request.userInfo as {}` + "\n" + `who := input.request.operation`,
 		`deny contains m if { r := input.review; m := f(r) }` + "\n" + `f(x) := x.resource.resource`,
 		`deny contains m if { m := object.get(input, ["review", "name"], "none") }`,
+		`deny contains m if { m := object.get(input.object, ["metadata", "labels", "app"], "none") }`,
+		`deny contains "none" if object.get(input.object.metadata, "gone", "none") == "none"`,
+		`deny contains "all" if object.get(input.object, [], "none") == input.review.object`,
+		`deny contains "list" if object.get(input.object.spec, ["containers", 1, "image"], "none") == "b:1"`,
+		`deny contains "no list" if object.get(input.object.spec, ["containers", "1"], "none") == "none"`,
+		`deny contains "no object" if object.get(input.object.kind, "a", "none") == "none"`,
+		`deny contains "undefined" if object.get(input.object.gone, "a", "none") == "none"`,
+		`deny contains json.marshal(k) if { some k in ["labels", "name", ["labels", "app"], []]; object.get(input.object.metadata, k, "none") != "none" }`,
+		`deny contains v if { some k in ["app", "tier"]; v := object.get(input.pod, ["metadata", "labels", k], "none") }`,
+		`deny contains v if { v := object.get(input.object.metadata, "gone", input.review.oldObject.metadata.name) }`,
+		`deny contains v if { v := of(input.object) }` + "\n" + `of(o) := object.get(o, ["metadata", "name"], "none")`,
+		`deny contains "there" if object.get(input.object, "status", false)`,
+		`deny contains "not there" if not object.get(input.object, "gone", false)`,
+		`deny contains "empty" if object.get(input, ["object", "spec", "none"], {}) == {}`,
 	} {
 		c := compile(t, podPolicy(header+rules)).On(rego.CompiledEngine)
 		for _, deployment := range []bool{false, true} {

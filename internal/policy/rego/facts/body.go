@@ -135,11 +135,14 @@ func (b *body) operands(ref ast.Ref) {
 	}
 }
 
-// call follows a function of the policy, with what of the input it is given; built-in functions
+// call follows a function of the policy, with what of the input it is given; built-in functions but object.get
 // read all that they are given.
 func (b *body) call(terms []*ast.Term) {
 	var rules []*ast.Rule
 	name, isRef := terms[0].Value.(ast.Ref)
+	if isRef && name.Equal(ast.ObjectGet.Ref()) && b.get(terms[1:]) {
+		return
+	}
 	if isRef && name.HasPrefix(ast.DefaultRootRef) {
 		rules = b.compiler.GetRules(name)
 	}
@@ -166,4 +169,30 @@ func (b *body) call(terms []*ast.Term) {
 		b.all()
 	}
 	b.function(rules, arguments)
+}
+
+// get looks at a call of object.get, which reads what stands under a key of an object, or under several that stand one in the
+// other; done is false where nothing is known of the object.
+func (b *body) get(operands []*ast.Term) (done bool) {
+	if len(operands) < 3 {
+		return false
+	}
+	object, key := operands[0], operands[1]
+	paths, known := b.of(object)
+	if !known {
+		return false
+	}
+	if ref, ok := object.Value.(ast.Ref); ok {
+		b.operands(ref)
+	}
+	keys := []*ast.Term{key}
+	if list, ok := key.Value.(*ast.Array); ok {
+		keys = keys[:0]
+		list.Foreach(func(key *ast.Term) { keys = append(keys, key) })
+	}
+	b.read(b.below(paths, keys)...)
+	for _, operand := range operands[1:] {
+		b.use(operand)
+	}
+	return true
 }

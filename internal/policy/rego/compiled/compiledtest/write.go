@@ -296,7 +296,8 @@ func (w *writer) term(depth int) string {
 	case 6:
 		return "count(" + w.collection(depth-1) + ")"
 	case 7:
-		return fmt.Sprintf("object.get(input, %q, %s)", w.of("a", "none"), w.scalar())
+		return fmt.Sprintf("object.get(%s, %s, %s)", w.of("input", "input", "input.map", w.reference()),
+			w.of(`"a"`, `"none"`, `["map", "o", "p"]`, `["map", "none"]`, `["list", 1, "q"]`, `[]`, w.leaf()), w.scalar())
 	case 8:
 		return fmt.Sprintf(`sprintf("%%v", [%s])`, w.term(depth-1))
 	case 9:
