@@ -3,12 +3,18 @@
 package fix
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -23,6 +29,7 @@ func TestOnlyWhatWasApprovedIsWritten(t *testing.T) {
 		since  func(*desk)
 		want   v1alpha1.TargetState
 		why    string
+		says   string
 	}{
 		"the object is as it was": {want: v1alpha1.TargetIntent},
 		"something that the fix doesn't touch has changed": {want: v1alpha1.TargetIntent, since: func(d *desk) {
@@ -35,6 +42,7 @@ func TestOnlyWhatWasApprovedIsWritten(t *testing.T) {
 			d.change(func(web *corev1.ConfigMap) { web.Data["state"] = "worse" })
 		}, want: v1alpha1.TargetFailed, why: v1alpha1.ReasonFixIneffective},
 		"the fix sets another value": {since: func(d *desk) { d.proposes(fixtest.SetState("better")) },
+			says: " was approved, and now it would be: ",
 			want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonChangedSinceApproval},
 		"the fix does more": {since: func(d *desk) {
 			d.proposes(note(map[string]any{"a": "b"}), fixtest.SetState("good"))
@@ -46,7 +54,8 @@ func TestOnlyWhatWasApprovedIsWritten(t *testing.T) {
 			since: func(d *desk) { d.change(func(web *corev1.ConfigMap) { web.Data["state"] = "good" }) }},
 		"nothing was to be written": {reason: "nobody has approved a write", since: func(d *desk) {
 			d.Previous.Proposal = preview.Change{Why: "OptOut: the object has the annotation"}.String()
-		}, want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonChangedSinceApproval},
+		}, want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonChangedSinceApproval,
+			says: "nothing was to be written (OptOut: the object has the annotation)"},
 		"the plan was approved before changes were told": {want: v1alpha1.TargetIntent,
 			since: func(d *desk) { d.Previous.Proposal = ""; d.proposes(fixtest.SetState("better")) }},
 		"the text was left out since": {want: v1alpha1.TargetIntent, since: func(d *desk) {
@@ -67,7 +76,7 @@ func TestOnlyWhatWasApprovedIsWritten(t *testing.T) {
 				tc.since(d)
 			}
 			got := d.Prepare(t.Context())
-			if got.State != tc.want || got.Reason != tc.why {
+			if got.State != tc.want || got.Reason != tc.why || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: %s (%s): %s", tc.reason, got.State, got.Reason, got.Message)
 			}
 			if got.State == v1alpha1.TargetIntent && got.Proposal == "" && d.Previous.Proposal != "" {
@@ -100,6 +109,31 @@ func TestPropose(t *testing.T) {
 		"a fix that does nothing": {why: "FixChangesNothing: ", prepare: func(d *desk) {
 			d.proposes(fixtest.SetState("bad"))
 		}},
+		"a disruption budget that doesn't allow it now": {reason: "it may at the time of the write",
+			change: "create ConfigMap note:", prepare: func(d *desk) {
+				d.proposes(fixtest.SetState("good"), note(map[string]any{"a": "b"}))
+				refused := apierrors.NewTooManyRequests("Cannot evict pod", 1)
+				refused.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}
+				d.intercepts(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+					opts ...client.CreateOption) error {
+					if _, asks := obj.(*authorizationv1.SelfSubjectAccessReview); asks {
+						return c.Create(ctx, obj, opts...)
+					}
+					return refused
+				}})
+			}},
+		"a permission that is missing": {reason: "it keeps nobody from approving the others",
+			why: "MissingPermission: ", prepare: func(d *desk) {
+				d.proposes(fixtest.SetState("good"), note(map[string]any{"a": "b"}))
+				d.intercepts(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+					opts ...client.CreateOption) error {
+					if review, asks := obj.(*authorizationv1.SelfSubjectAccessReview); asks {
+						review.Status.Allowed = false
+						return nil
+					}
+					return c.Create(ctx, obj, opts...)
+				}})
+			}},
 		"an API server that is away": {reason: "it is asked again", later: v1alpha1.ReasonRetrying,
 			prepare: func(d *desk) {
 				d.unreadable("web", errors.New("connection refused"))

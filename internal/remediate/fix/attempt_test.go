@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	policyv1 "k8s.io/api/policy/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -210,5 +211,43 @@ func TestAWebhookThatDoesntAnswerDeniesNothing(t *testing.T) {
 	if rec := a.Previous; rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonRetriesExhausted ||
 		circuit.SpeaksOfFix(rec.Reason) {
 		t.Errorf("the target ends as %s (%s): %s", rec.State, rec.Reason, rec.Message)
+	}
+}
+
+// What a fix for a Namespace creates in it is judged with that Namespace as the fix leaves it.
+func TestWhatIsJudgedAfterwards(t *testing.T) {
+	shop := func(labels map[string]any) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": "Namespace",
+			"metadata": map[string]any{"name": "shop", "labels": labels}}
+	}
+	in := func(namespace string) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": "note", "namespace": namespace}}
+	}
+	live, fixed := shop(nil), shop(map[string]any{"team": "web"})
+	other := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace",
+		"metadata": map[string]any{"name": "other"}}}
+	for about, tc := range map[string]struct {
+		of        map[string]any
+		patched   map[string]any
+		namespace *unstructured.Unstructured
+		want      map[string]any
+		beside    []map[string]any
+	}{
+		"what is created in the target":      {in("shop"), fixed, nil, fixed, []map[string]any{fixed}},
+		"what is created in another":         {in("other"), fixed, nil, nil, []map[string]any{fixed}},
+		"an object whose Namespace is known": {in("other"), fixed, other, other.Object, []map[string]any{fixed}},
+		"one of the target's name":           {in("shop"), fixed, other, other.Object, []map[string]any{fixed}},
+		"a fix that patches nothing":         {in("other"), nil, other, other.Object, nil},
+	} {
+		a := &Attempt{Targets: targetsAt(fixtest.Now), Object: &unstructured.Unstructured{Object: live},
+			Patched: tc.patched, Namespace: tc.namespace}
+		r := a.afterwards(tc.of)
+		if diff := cmp.Diff(tc.want, r.NamespaceObject); diff != "" {
+			t.Errorf("%s: its Namespace (-want +got):\n%s", about, diff)
+		}
+		if diff := cmp.Diff(tc.beside, r.Beside); diff != "" {
+			t.Errorf("%s: beside it (-want +got):\n%s", about, diff)
+		}
 	}
 }

@@ -73,6 +73,9 @@ func TestAMarkKeepsNoFixFromBeingWritten(t *testing.T) {
 		"the API server has no room for it": {func(d *desk) {
 			d.refusesMarks(apierrors.NewInvalid(schema.GroupKind{}, "web", nil))
 		}, false},
+		"the record has just room for it": {func(d *desk) {
+			d.proposes(policy.Action{Type: policy.ActionPatch, Ops: many[:maxRecordItems-1]})
+		}, true},
 		"the record has no room for it": {func(d *desk) {
 			d.proposes(policy.Action{Type: policy.ActionPatch, Ops: many})
 		}, false},

@@ -150,8 +150,18 @@ func (b *body) call(terms []*ast.Term) {
 	for _, rule := range rules {
 		arity = max(arity, len(rule.Head.Args))
 	}
-	arguments := make([][]path, 0, arity)
-	for i, operand := range terms[1:] {
+	given := b.given(terms[1:], arity)
+	if len(rules) == 0 && (!isRef || name.HasPrefix(ast.DefaultRootRef)) {
+		b.all()
+	}
+	b.function(rules, given)
+}
+
+// given is what of the input a function of so many arguments is given. What isn't known is read, and so is what comes
+// behind them.
+func (b *body) given(operands []*ast.Term, arity int) [][]path {
+	given := make([][]path, 0, arity)
+	for i, operand := range operands {
 		if i >= arity {
 			b.use(operand)
 			continue
@@ -163,16 +173,13 @@ func (b *body) call(terms []*ast.Term) {
 			b.there(paths...) // the function is asked only if it is
 			b.operands(ref)
 		}
-		arguments = append(arguments, paths)
+		given = append(given, paths)
 	}
-	if len(rules) == 0 && (!isRef || name.HasPrefix(ast.DefaultRootRef)) {
-		b.all()
-	}
-	b.function(rules, arguments)
+	return given
 }
 
-// get looks at a call of object.get, which reads what stands under a key of an object, or under several that stand one in the
-// other; done is false where nothing is known of the object.
+// get looks at a call of object.get, which reads what stands under a key of an object, or under several, of which each
+// stands below the one before; done is false where nothing is known of the object.
 func (b *body) get(operands []*ast.Term) (done bool) {
 	if len(operands) < 3 {
 		return false
