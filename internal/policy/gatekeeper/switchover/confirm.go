@@ -56,6 +56,23 @@ func (h *Handover) heldEnforcing(ctx context.Context) (*v1alpha1.ClusterRegoPoli
 	}
 }
 
+// moment is how long the reports of Gatekeeper's replicas may be gone when nobody else enforces any more.
+const moment = 2 * time.Second
+
+// stillEnforces says why Gatekeeper isn't known to enforce the constraint any more. Reports that are gone are awaited
+// as heldEnforcing does, but for a moment only; what somebody has changed isn't.
+func (h *Handover) stillEnforces(ctx context.Context) error {
+	for waited := time.Duration(0); ; waited += poll {
+		c, err := h.Cluster.Constraint(ctx)
+		if err != nil {
+			return err
+		}
+		if err = enforcesItself(c); err == nil || setAgain(c) || waited >= moment || h.Wait(ctx, poll) != nil {
+			return err
+		}
+	}
+}
+
 // setAgain says that somebody has taken the enforcement from the constraint.
 func setAgain(c *Constraint) bool { return c.EnforcedBy() != "" || c.Enforcement() == dryRun }
 

@@ -253,6 +253,50 @@ func TestReportsThatAreGoneForAMomentAreAwaited(t *testing.T) {
 	}
 }
 
+// TestReportsThatAreGoneAfterTheLastWriteAreAwaited has Gatekeeper write its status anew as the
+// policy ceases to enforce.
+func TestReportsThatAreGoneAfterTheLastWriteAreAwaited(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lag  int
+		set  string
+		want State
+		says string
+	}{
+		"and come back":                     {lag: 3, set: "deny", want: Gatekeeper},
+		"and stay away":                     {lag: -1, set: "deny", want: Both, says: "no replica of Gatekeeper's"},
+		"and somebody has set it to dryrun": {lag: 0, set: dryRun, want: Evenkeel, says: "somebody has set constraint"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld("deny")
+			if err := w.handover().Forward(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h, gone, waited := w.handover(), false, time.Duration(0)
+			w.step = func() {
+				action := w.policy.Spec.Admission.Action
+				if gone || w.constraint.EnforcedBy() != "" || action != v1alpha1.AdmissionAudit {
+					return
+				}
+				gone, waited = true, 0
+				setEnforcement(w.constraint.Object, tc.set)
+				unstructured.RemoveNestedField(w.constraint.Object.Object, "status", "byPod")
+				w.looks, w.lag = 0, tc.lag
+			}
+			h.Wait = func(_ context.Context, d time.Duration) error {
+				waited += d
+				return nil
+			}
+			err := h.Back(t.Context())
+			if (err != nil) != (tc.says != "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("it ended as %v", err)
+			}
+			if w.state() != tc.want || !gone || tc.lag < 0 && waited != moment || tc.set == dryRun && waited > 0 {
+				t.Errorf("state %q, want %q; it waited for %s", w.state(), tc.want, waited)
+			}
+		})
+	}
+}
+
 func TestWhatIsNotConfirmedGoesNoFurther(t *testing.T) {
 	w := newWorld("deny")
 	w.lag = -1

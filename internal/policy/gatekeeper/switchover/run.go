@@ -92,10 +92,7 @@ func (h *Handover) keepsPolicy(ctx context.Context, action v1alpha1.AdmissionAct
 func (h *Handover) keepsConstraint(ctx context.Context, was v1alpha1.AdmissionAction) error {
 	ctx, cancel := afterwards(ctx)
 	defer cancel()
-	c, err := h.Cluster.Constraint(ctx)
-	if err == nil {
-		err = enforcesItself(c)
-	}
+	err := h.stillEnforces(ctx)
 	if err == nil {
 		return nil
 	}
