@@ -42,18 +42,18 @@ func (h *Handover) confirmConstraint(ctx context.Context) error {
 // heldEnforcing reads both as held does, once Gatekeeper reports that it enforces the constraint as it is now: its
 // replicas' reports are gone from the status for a moment whenever Gatekeeper writes that anew.
 func (h *Handover) heldEnforcing(ctx context.Context) (*v1alpha1.ClusterRegoPolicy, *Constraint, error) {
-	for waited := time.Duration(0); ; waited += poll {
-		p, c, err := h.held(ctx)
-		if err != nil {
-			return nil, nil, err
+	var p *v1alpha1.ClusterRegoPolicy
+	var c *Constraint
+	err, stopped := h.await(ctx, h.Timeout, func() (lasts bool, err error) {
+		if p, c, err = h.held(ctx); err != nil {
+			return true, err
 		}
-		if err := enforcesItself(c); err == nil || setAgain(c) || waited >= h.Timeout {
-			return p, c, err
-		}
-		if err := h.Wait(ctx, poll); err != nil {
-			return nil, nil, err
-		}
+		return setAgain(c), enforcesItself(c)
+	})
+	if stopped != nil {
+		return nil, nil, stopped
 	}
+	return p, c, err
 }
 
 // moment is how long the reports of Gatekeeper's replicas may be gone when nobody else enforces any more.
@@ -62,15 +62,14 @@ const moment = 2 * time.Second
 // stillEnforces says why Gatekeeper isn't known to enforce the constraint any more. Reports that are gone are awaited
 // as heldEnforcing does, but for a moment only; what somebody has changed isn't.
 func (h *Handover) stillEnforces(ctx context.Context) error {
-	for waited := time.Duration(0); ; waited += poll {
+	err, _ := h.await(ctx, moment, func() (lasts bool, err error) {
 		c, err := h.Cluster.Constraint(ctx)
 		if err != nil {
-			return err
+			return true, err
 		}
-		if err = enforcesItself(c); err == nil || setAgain(c) || waited >= moment || h.Wait(ctx, poll) != nil {
-			return err
-		}
-	}
+		return setAgain(c), enforcesItself(c)
+	})
+	return err
 }
 
 // setAgain says that somebody has taken the enforcement from the constraint.
@@ -89,16 +88,26 @@ func enforcesItself(c *Constraint) error {
 
 // confirm asks until the answer is no error, and waits once more then.
 func (h *Handover) confirm(ctx context.Context, ask func() error) error {
+	switch err, stopped := h.await(ctx, h.Timeout, func() (bool, error) { return false, ask() }); {
+	case stopped != nil:
+		return errors.Join(stopped, err)
+	case err != nil:
+		return fmt.Errorf("it isn't confirmed within %s: %w", h.Timeout, err)
+	}
+	return h.Wait(ctx, h.Delay)
+}
+
+// await asks until the answer is no error, or one that lasts however long it waits, and gives up after a limit. It
+// returns the last answer, and what stopped it from waiting.
+func (h *Handover) await(ctx context.Context, limit time.Duration, ask func() (lasts bool, err error)) (
+	answer, stopped error) {
 	for waited := time.Duration(0); ; waited += poll {
-		err := ask()
-		if err == nil {
-			return h.Wait(ctx, h.Delay)
-		}
-		if waited >= h.Timeout {
-			return fmt.Errorf("it isn't confirmed within %s: %w", h.Timeout, err)
+		lasts, err := ask()
+		if err == nil || lasts || waited >= limit {
+			return err, nil
 		}
 		if stopped := h.Wait(ctx, poll); stopped != nil {
-			return errors.Join(stopped, err)
+			return err, stopped
 		}
 	}
 }
