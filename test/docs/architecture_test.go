@@ -4,9 +4,7 @@ package docs
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -76,17 +74,10 @@ func nearest(places []string, pkg string) (place string, known bool) {
 func declared(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	err := filepath.WalkDir(filepath.Join(root, "internal"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	parsedIn(t, "internal", false, func(path string, _ *token.FileSet, parsed *ast.File) {
 		file, err := filepath.Rel(root, path)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
 		for _, decl := range parsed.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok {
@@ -94,10 +85,9 @@ func declared(t *testing.T) map[string][]string {
 				found[name] = append(found[name], filepath.ToSlash(file))
 			}
 		}
-		return nil
 	})
-	if err != nil || len(found) == 0 {
-		t.Fatalf("no function is found: %v", err)
+	if len(found) == 0 {
+		t.Fatal("no function is found")
 	}
 	return found
 }

@@ -4,28 +4,14 @@ package docs
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
 // TestSpecsUpdateAgainAfterAConflict: controllers write the status of what a spec has just read,
 // so that an update that is expected to succeed at once fails now and then. rig.Update tries again.
 func TestSpecsUpdateAgainAfterAConflict(t *testing.T) {
-	looked := 0
-	err := filepath.WalkDir(filepath.Join(root, "test"), func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") {
-			return err
-		}
-		looked++
-		places := token.NewFileSet()
-		parsed, err := parser.ParseFile(places, file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	looked := parsedIn(t, "test", true, func(_ string, places *token.FileSet, parsed *ast.File) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok && updatesOnce(call) {
 				t.Errorf("%s: whoever writes the object meanwhile fails the spec: use rig.Update or rig.UpdateStatus, "+
@@ -33,11 +19,7 @@ func TestSpecsUpdateAgainAfterAConflict(t *testing.T) {
 			}
 			return true
 		})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if looked < 100 {
 		t.Errorf("only %d files were looked at", looked)
 	}

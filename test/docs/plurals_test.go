@@ -4,10 +4,7 @@ package docs
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -46,16 +43,7 @@ var neverOne = map[string]string{
 func TestMessagesCountOneThingAsOne(t *testing.T) {
 	looked, said := 0, map[string]bool{}
 	for _, dir := range []string{"internal", "cmd", "api"} {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(file string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
-				return err
-			}
-			looked++
-			places := token.NewFileSet()
-			parsed, err := parser.ParseFile(places, file, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
+		looked += parsedIn(t, dir, false, func(_ string, places *token.FileSet, parsed *ast.File) {
 			for _, text := range texts(parsed) {
 				for never := range neverOne {
 					said[never] = said[never] || strings.Contains(text.value, never)
@@ -65,11 +53,7 @@ func TestMessagesCountOneThingAsOne(t *testing.T) {
 						"never one", places.Position(text.at), found, text.value)
 				}
 			}
-			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	if looked < 500 {
 		t.Fatalf("%d files only are looked at", looked)

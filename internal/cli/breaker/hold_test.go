@@ -4,16 +4,12 @@ package breaker
 
 import (
 	"bytes"
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
@@ -23,19 +19,11 @@ import (
 // clusterOf is a cluster with a breaker; with old definitions it drops the end of a hold.
 func clusterOf(t *testing.T, cb *v1alpha1.RemediationBreaker, old bool) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(cb).WithInterceptorFuncs(interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
-			opts ...client.PatchOption) error {
-			err := c.Patch(ctx, obj, patch, opts...)
-			if stored, ok := obj.(*v1alpha1.RemediationBreaker); ok && old {
-				stored.Spec.ForcedOpenUntil = nil
-			}
-			return err
-		}}).Build()
+	return commandline.Cluster(t, cb, func(answered client.Object) {
+		if stored, ok := answered.(*v1alpha1.RemediationBreaker); ok && old {
+			stored.Spec.ForcedOpenUntil = nil
+		}
+	})
 }
 
 func TestAHoldLastsAsLongAsItIsAskedFor(t *testing.T) {

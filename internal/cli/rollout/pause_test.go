@@ -9,10 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
@@ -22,19 +19,11 @@ import (
 // clusterOf is a cluster with a plan; with old definitions it drops the end of a pause.
 func clusterOf(t *testing.T, rem *v1alpha1.Remediation, old bool) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithInterceptorFuncs(interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
-			opts ...client.PatchOption) error {
-			err := c.Patch(ctx, obj, patch, opts...)
-			if stored, ok := obj.(*v1alpha1.Remediation); ok && old {
-				stored.Spec.PausedUntil = nil
-			}
-			return err
-		}}).Build()
+	return commandline.Cluster(t, rem, func(answered client.Object) {
+		if stored, ok := answered.(*v1alpha1.Remediation); ok && old {
+			stored.Spec.PausedUntil = nil
+		}
+	})
 }
 
 func TestAPauseLastsAsLongAsItIsAskedFor(t *testing.T) {

@@ -125,14 +125,7 @@ func TestPropose(t *testing.T) {
 		"a permission that is missing": {reason: "it keeps nobody from approving the others",
 			why: "MissingPermission: ", prepare: func(d *desk) {
 				d.proposes(fixtest.SetState("good"), note(map[string]any{"a": "b"}))
-				d.intercepts(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
-					opts ...client.CreateOption) error {
-					if review, asks := obj.(*authorizationv1.SelfSubjectAccessReview); asks {
-						review.Status.Allowed = false
-						return nil
-					}
-					return c.Create(ctx, obj, opts...)
-				}})
+				d.mayOnlyGet()
 			}},
 		"an API server that is away": {reason: "it is asked again", later: v1alpha1.ReasonRetrying,
 			prepare: func(d *desk) {

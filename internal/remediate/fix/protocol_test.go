@@ -106,6 +106,17 @@ func (d *desk) unreadable(name string, err error) {
 	}})
 }
 
+// mayOnlyGet takes all permissions from the controller but those to read.
+func (d *desk) mayOnlyGet() {
+	d.intercepts(interceptor.Funcs{Create: func(_ context.Context, _ client.WithWatch, obj client.Object,
+		_ ...client.CreateOption) error {
+		if review, asks := obj.(*authorizationv1.SelfSubjectAccessReview); asks {
+			review.Status.Allowed = review.Spec.ResourceAttributes.Verb == "get"
+		}
+		return nil
+	}})
+}
+
 // webhook changes each object that is patched, as a mutating webhook does.
 func (d *desk) webhook(change func(*unstructured.Unstructured)) {
 	d.intercepts(interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, obj client.Object,
@@ -152,15 +163,6 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 					v1alpha1.AnnotationPausedUntil: end}
 			})
 		}
-	}
-	denies := func(d *desk) {
-		d.intercepts(interceptor.Funcs{Create: func(_ context.Context, _ client.WithWatch, obj client.Object,
-			_ ...client.CreateOption) error {
-			if review, asks := obj.(*authorizationv1.SelfSubjectAccessReview); asks {
-				review.Status.Allowed = review.Spec.ResourceAttributes.Verb == "get"
-			}
-			return nil
-		}})
 	}
 	cases := map[string]struct {
 		reason string
@@ -303,7 +305,7 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 			says: "the object to create would violate"},
 		"a permission is missing": {reason: "a person adds it", given: func(d *desk) {
 			d.proposes(fixtest.SetState("good"), note(nil))
-			denies(d)
+			d.mayOnlyGet()
 		}, want: v1alpha1.TargetPending, why: v1alpha1.ReasonMissingPermission, says: "create"},
 		"nobody can tell whether a permission is missing": {reason: "it is asked again", given: func(d *desk) {
 			d.proposes(fixtest.SetState("good"), note(nil))
