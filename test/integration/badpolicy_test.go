@@ -40,7 +40,7 @@ var _ = Describe("A policy that couldn't work", func() {
 			Expect(err).NotTo(HaveOccurred())
 			awaitRefusal(ctx, fixture.ConfigMap(namespace, "one"), ContainSubstring("state must not be bad"))
 			suite.AwaitScan(ctx, policy.Name, func(Gomega, *v1alpha1.ScanStatus) {})
-			inForce := suite.Policy(ctx, policy.Name)
+			inForce := awaitRevision(ctx, policy.Name)
 
 			broken := policy.DeepCopy()
 			broken.Spec.Rego.Main = rego

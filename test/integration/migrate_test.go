@@ -146,12 +146,12 @@ var _ = Describe("What Gatekeeper enforced", func() {
 				})
 			}
 			scanned(0)
-			was := suite.Policy(ctx, p.Name).Status.Revision
+			was := awaitRevision(ctx, p.Name).Status.Revision
 			changeTemplate(ctx, suite.API, namespace, func(t *v1alpha1.RegoTemplate) {
 				t.Spec.Rego.StrictBuiltinErrors = nil
 			})
 			scanned(1)
-			Expect(suite.Policy(ctx, p.Name).Status.Revision).NotTo(Equal(was))
+			Eventually(ctx, func() string { return suite.Policy(ctx, p.Name).Status.Revision }).ShouldNot(Equal(was))
 		})
 
 	It("is asked of what lives in the cluster before anything is migrated: scan -p takes the files as they are",

@@ -47,6 +47,17 @@ func overriddenAs(ctx context.Context, policy string) (action v1alpha1.Admission
 	return action, message
 }
 
+// awaitRevision waits until the manager has written of a policy that it is in force.
+func awaitRevision(ctx context.Context, name string) (policy *v1alpha1.ClusterRegoPolicy) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		policy = suite.Policy(ctx, name)
+		g.Expect(policy.Status.ObservedGeneration).To(Equal(policy.Generation))
+		g.Expect(policy.Status.Revision).NotTo(BeEmpty())
+	}).Should(Succeed())
+	return policy
+}
+
 // awaitAsDeclared waits until the policy's status says that it isn't overridden.
 func awaitAsDeclared(ctx context.Context, policy string) {
 	GinkgoHelper()
@@ -99,7 +110,7 @@ var _ = Describe("An override of a policy", func() {
 	It("softens it at once, tells so everywhere, changes nothing of the policy, and is cleared",
 		func(ctx context.Context) {
 			denying(ctx)
-			before := suite.Policy(ctx, namespace)
+			before := awaitRevision(ctx, namespace)
 			out, errs, code := soften(ctx, namespace, "1h")
 			Expect(code).To(BeZero(), "%s", errs)
 			Expect(out).To(MatchRegexp(
@@ -184,7 +195,7 @@ var _ = Describe("An override of a policy", func() {
 		denying(ctx, fixture.FromTemplate(namespace, `{"refused": "bad"}`))
 		_, errs, code := soften(ctx, namespace, "1h")
 		Expect(code).To(BeZero(), "%s", errs)
-		before := suite.Policy(ctx, namespace).Status.Revision
+		before := awaitRevision(ctx, namespace).Status.Revision
 
 		rig.Update(ctx, suite.API, template, func() {
 			template.Spec.Rego.Main = strings.ReplaceAll(fixture.RefuseState, "must not be", "must never be")

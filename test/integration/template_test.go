@@ -94,7 +94,7 @@ var _ = Describe("Policies of one template", func() {
 		}
 		suite.AwaitScan(ctx, first, violating(1))
 		suite.AwaitScan(ctx, second, violating(1))
-		was := suite.Policy(ctx, first)
+		was := awaitRevision(ctx, first)
 
 		changeTemplate(ctx, suite.API, template, func(t *v1alpha1.RegoTemplate) {
 			t.Spec.Rego.Main = strings.ReplaceAll(
@@ -103,9 +103,11 @@ var _ = Describe("Policies of one template", func() {
 		})
 		suite.AwaitScan(ctx, first, violating(2))
 		suite.AwaitScan(ctx, second, violating(2))
-		is := suite.Policy(ctx, first)
-		Expect(is.Generation).To(Equal(was.Generation))
-		Expect(is.Status.Revision).NotTo(Equal(was.Status.Revision))
+		Eventually(ctx, func(g Gomega) {
+			is := suite.Policy(ctx, first)
+			g.Expect(is.Generation).To(Equal(was.Generation))
+			g.Expect(is.Status.Revision).NotTo(Equal(was.Status.Revision))
+		}).Should(Succeed())
 		awaitRefusal(ctx, state("one", "blue"), ContainSubstring(first))
 	})
 

@@ -15,13 +15,16 @@ import (
 type aliases struct {
 	*reader
 	// arguments are those of the function, with what they stand for.
-	arguments map[ast.Var][]path
+	arguments map[ast.Var]argument
 	// names are the others, with the term that each is another name of.
 	names map[ast.Var]*ast.Term
 	// by are the equalities that do no more than give such a name.
 	by map[*ast.Expr]ast.Var
 	// bound are the variables that something else than an equality binds, with how many do.
 	bound map[ast.Var]int
+	// elements are the variables that stand for each element of a set that a rule makes: c of containers[c] and, once
+	// compiled, _ of c := containers[_].
+	elements map[ast.Var]set
 }
 
 // equality is one between two terms, of which one is a variable at least.
@@ -30,8 +33,8 @@ type equality struct {
 	sides [2]*ast.Term
 }
 
-func newAliases(r *reader, rule *ast.Rule, arguments [][]path) *aliases {
-	a := &aliases{reader: r, arguments: map[ast.Var][]path{}, names: map[ast.Var]*ast.Term{},
+func newAliases(r *reader, rule *ast.Rule, arguments []argument) *aliases {
+	a := &aliases{reader: r, arguments: map[ast.Var]argument{}, names: map[ast.Var]*ast.Term{},
 		by: map[*ast.Expr]ast.Var{}, bound: boundOtherwise(rule)}
 	for stage := rule; stage != nil; stage = stage.Else {
 		for i, argument := range stage.Head.Args {
@@ -41,7 +44,10 @@ func newAliases(r *reader, rule *ast.Rule, arguments [][]path) *aliases {
 		}
 	}
 	left := equalitiesOf(rule)
-	concern := maps.Clone(a.bound)
+	elements, concern := a.elementsOf(rule)
+	for v, times := range a.bound {
+		concern[v] += times
+	}
 	for _, e := range left {
 		for _, side := range e.sides {
 			if v, ok := side.Value.(ast.Var); ok {
@@ -57,6 +63,11 @@ func newAliases(r *reader, rule *ast.Rule, arguments [][]path) *aliases {
 			return named
 		})
 	}
+	maps.DeleteFunc(elements, func(v ast.Var, _ set) bool {
+		_, isArgument := a.arguments[v]
+		return isArgument || concern[v] != 1
+	})
+	a.elements = elements
 	return a
 }
 
@@ -95,12 +106,30 @@ func (a *aliases) name(e equality, concern map[ast.Var]int) bool {
 			continue
 		}
 		other := e.sides[1-i]
+		if a.leadsTo(other, v) {
+			continue
+		}
 		a.names[v], a.by[e.expr] = other, v
 		concern[v]--
 		if w, ok := other.Value.(ast.Var); ok {
 			concern[w]--
 		}
 		return true
+	}
+	return false
+}
+
+// leadsTo says that a term is a part of what a variable stands for: x of x = x.a, which compares and names nothing.
+func (a *aliases) leadsTo(t *ast.Term, v ast.Var) bool {
+	for t != nil {
+		if ref, ok := t.Value.(ast.Ref); ok {
+			t = ref[0]
+		}
+		w, ok := t.Value.(ast.Var)
+		if !ok || w == v {
+			return ok
+		}
+		t = a.names[w]
 	}
 	return false
 }
@@ -130,15 +159,22 @@ func (a *aliases) of(t *ast.Term) (paths []path, known bool) {
 		if len(a.root) == 1 && v == a.root[0].Value {
 			return []path{{}}, true
 		}
-		if paths, known := a.arguments[v]; known {
-			return paths, len(paths) > 0
+		if given, known := a.arguments[v]; known {
+			return given.paths, len(given.paths) > 0
 		}
 		if named, found := a.names[v]; found {
 			return a.of(named)
 		}
+		if s, found := a.elements[v]; found {
+			return a.gathered(s)
+		}
 	case ast.Ref:
 		if v.HasPrefix(a.root) {
 			return a.below([]path{{}}, v[len(a.root):]), true
+		}
+		if s, ok := a.isElement(v); ok {
+			paths, known = a.gathered(s)
+			return a.below(paths, v[s.at+1:]), known
 		}
 		if paths, known = a.of(v[0]); known {
 			return a.below(paths, v[1:]), true
@@ -147,19 +183,31 @@ func (a *aliases) of(t *ast.Term) (paths []path, known bool) {
 	return nil, false
 }
 
+// text is the text that a term is in whatever is judged: "a", or what a function is given for its argument.
+func (a *aliases) text(t *ast.Term) (text string, known bool) {
+	switch v := t.Value.(type) {
+	case ast.String:
+		return string(v), true
+	case ast.Var:
+		given := a.arguments[v]
+		return given.text, given.isText && a.bound[v] == 1
+	}
+	return "", false
+}
+
 // below are the paths of what stands under some keys.
-func (r *reader) below(paths []path, operands []*ast.Term) []path {
+func (a *aliases) below(paths []path, operands []*ast.Term) []path {
 	out := make([]path, 0, len(paths))
 	for _, p := range paths {
 		p = slices.Clone(p)
 		for _, operand := range operands {
-			key, isText := operand.Value.(ast.String)
+			key, isText := a.text(operand)
 			if !isText {
 				key = anyKey
 			}
-			p = append(p, string(key))
+			p = append(p, key)
 		}
-		out = append(out, p[:min(len(p), r.longest)])
+		out = append(out, p[:min(len(p), a.longest)])
 	}
 	return out
 }

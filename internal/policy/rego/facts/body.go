@@ -9,15 +9,15 @@ import (
 // body looks at what one definition of a rule does with the document.
 type body struct{ *aliases }
 
-func newBody(r *reader, rule *ast.Rule, arguments [][]path) *body {
+func newBody(r *reader, rule *ast.Rule, arguments []argument) *body {
 	return &body{aliases: newAliases(r, rule, arguments)}
 }
 
 // definition looks at one definition, and at those that come in its place (else).
-func (b *body) definition(rule *ast.Rule, arguments [][]path) {
+func (b *body) definition(rule *ast.Rule, arguments []argument) {
 	for i, argument := range rule.Head.Args {
 		if v, isVar := argument.Value.(ast.Var); (!isVar || b.bound[v] > 1) && i < len(arguments) {
-			b.read(arguments[i]...) // it is compared with a pattern, or with another argument
+			b.read(arguments[i].paths...) // it is compared with a pattern, or with another argument
 		}
 	}
 	for _, term := range rule.Head.Ref()[1:] {
@@ -69,6 +69,9 @@ func (b *body) expression(e *ast.Expr) {
 	}
 	switch terms := e.Terms.(type) {
 	case *ast.Term:
+		if ref, ok := terms.Value.(ast.Ref); ok && b.member(ref) {
+			return
+		}
 		b.use(terms)
 	case *ast.Every:
 		b.use(terms)
@@ -96,6 +99,18 @@ func (b *body) named(v ast.Var) {
 	if ref, ok := term.Value.(ast.Ref); ok {
 		b.operands(ref)
 	}
+}
+
+// member looks at an expression that says no more than that a set has elements, each of which a variable stands for:
+// containers[c].
+func (b *body) member(ref ast.Ref) bool {
+	s, ok := b.isElement(ref)
+	if !ok || len(ref) != s.at+1 {
+		return false
+	}
+	paths, known := b.gathered(s)
+	b.there(paths...)
+	return known
 }
 
 func (b *body) reference(ref ast.Ref) {
@@ -128,10 +143,13 @@ func (r *reader) mayLead(ref ast.Ref) bool {
 	return true
 }
 
-// operands are the keys of a reference: they are read.
+// operands are the keys of a reference: they are read, but for the variable that stands for each element of a set.
 func (b *body) operands(ref ast.Ref) {
-	for _, operand := range ref[1:] {
-		b.use(operand)
+	s, isElement := b.isElement(ref)
+	for i, operand := range ref[1:] {
+		if !isElement || i+1 != s.at {
+			b.use(operand)
+		}
 	}
 }
 
@@ -159,8 +177,8 @@ func (b *body) call(terms []*ast.Term) {
 
 // given is what of the input a function of so many arguments is given. What isn't known is read, and so is what comes
 // behind them.
-func (b *body) given(operands []*ast.Term, arity int) [][]path {
-	given := make([][]path, 0, arity)
+func (b *body) given(operands []*ast.Term, arity int) []argument {
+	given := make([]argument, 0, arity)
 	for i, operand := range operands {
 		if i >= arity {
 			b.use(operand)
@@ -173,7 +191,8 @@ func (b *body) given(operands []*ast.Term, arity int) [][]path {
 			b.there(paths...) // the function is asked only if it is
 			b.operands(ref)
 		}
-		given = append(given, paths)
+		text, isText := b.text(operand)
+		given = append(given, argument{paths: paths, text: text, isText: isText})
 	}
 	return given
 }

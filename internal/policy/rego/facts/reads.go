@@ -71,7 +71,7 @@ func ReadsOf(compiler *ast.Compiler, rules ...ast.Ref) Reads {
 // readsBelow follows them for what they read below a root.
 func readsBelow(root ast.Ref, longest int, compiler *ast.Compiler, rules []ast.Ref) Reads {
 	r := &reader{root: root, longest: longest, compiler: compiler, found: map[string]path{},
-		followed: map[string]bool{}}
+		followed: map[string]bool{}, sets: map[string][]path{}}
 	for _, ref := range rules {
 		r.rules(ref)
 	}
@@ -92,6 +92,9 @@ type reader struct {
 	found    map[string]path
 	// followed are the rules that were, with what their arguments stand for.
 	followed map[string]bool
+	// sets are the rules that make sets of which the elements were looked at, with the parts of the document that they
+	// put into them; nil while it isn't known.
+	sets map[string][]path
 }
 
 // read notes what is read, with all that it holds.
@@ -123,10 +126,21 @@ func (r *reader) rules(ref ast.Ref) {
 	}
 }
 
-// rule follows one definition, with what of the input its arguments stand for. Rego has no
-// recursion.
-func (r *reader) rule(rule *ast.Rule, arguments [][]path) {
-	key := fmt.Sprintf("%p%q", rule, arguments)
+// argument is what a function is given.
+type argument struct {
+	// paths are the parts of the document that it is another name of.
+	paths []path
+	// text is what it is where isText says that it is a text that the policy itself has.
+	text   string
+	isText bool
+}
+
+// String tells it apart from others.
+func (a argument) String() string { return fmt.Sprintf("%q, %q, %t", a.paths, a.text, a.isText) }
+
+// rule follows one definition, with what its arguments stand for. Rego has no recursion.
+func (r *reader) rule(rule *ast.Rule, arguments []argument) {
+	key := fmt.Sprintf("%p%v", rule, arguments)
 	if r.followed[key] {
 		return
 	}
@@ -139,7 +153,7 @@ func (r *reader) rule(rule *ast.Rule, arguments [][]path) {
 }
 
 // function follows all definitions of a function.
-func (r *reader) function(rules []*ast.Rule, arguments [][]path) {
+func (r *reader) function(rules []*ast.Rule, arguments []argument) {
 	for _, rule := range rules {
 		r.rule(rule, arguments[:min(len(arguments), len(rule.Head.Args))])
 	}

@@ -6,6 +6,7 @@ package compiledtest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,7 +38,30 @@ func WritePolicy(t *rapid.T) (module string, rules []string) {
 			out = append(out, w.aRule()...)
 		}
 	}
-	return "package test\n\n" + strings.Join(out, "\n\n") + "\n", w.rules
+	return "package test\n\n" + used(strings.Join(out, "\n\n")) + "\n", w.rules
+}
+
+// used adds a use of each variable that nothing uses, or takes its name away: such policies don't compile.
+func used(rules string) string {
+	unused := map[string]bool{}
+	for _, name := range regexp.MustCompile(`\bv\d+\b`).FindAllString(rules, -1) {
+		_, again := unused[name]
+		unused[name] = !again
+	}
+	rules = regexp.MustCompile(`(?m)^\t(v\d+) := .*$`).ReplaceAllStringFunc(rules, func(line string) string {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if unused[name] {
+			unused[name] = false
+			line += "\n\t[" + name + "] != []"
+		}
+		return line
+	})
+	return regexp.MustCompile(`\bv\d+\b`).ReplaceAllStringFunc(rules, func(name string) string {
+		if unused[name] {
+			return "_"
+		}
+		return name
+	})
 }
 
 func (w *writer) upTo(n int) int { return rapid.IntRange(0, n).Draw(w.t, "n") }
@@ -149,7 +173,11 @@ func (w *writer) body(most int) string {
 
 // expression writes one line of a body, and may bring a variable into scope.
 func (w *writer) expression(depth int) string {
-	switch w.upTo(14) {
+	switch w.upTo(15) {
+	case 15:
+		v := w.fresh()
+		w.vars = append(w.vars, v)
+		return w.of("input.list", "input.map", "input", w.anyOf(w.rules, "input.map")) + "[" + v + "]"
 	case 0, 1:
 		term, v := w.term(depth), w.fresh()
 		w.vars = append(w.vars, v)
@@ -301,7 +329,7 @@ func (w *writer) term(depth int) string {
 	case 8:
 		return fmt.Sprintf(`sprintf("%%v", [%s])`, w.term(depth-1))
 	case 9:
-		return w.number() + " " + w.of("+", "-", "*", "/", "%") + " " + w.number()
+		return "(" + w.number() + " " + w.of("+", "-", "*", "/", "%") + " " + w.number() + ")"
 	case 10:
 		return w.operation(depth)
 	default:
@@ -311,7 +339,7 @@ func (w *writer) term(depth int) string {
 
 func (w *writer) leaf() string {
 	if len(w.vars) > 0 && w.one(2) {
-		return w.of(w.vars...)
+		return w.of(w.vars...) + w.of("", "", "", "", "", "", "", "", ".a", "."+w.of("q", "k", "o"))
 	}
 	return w.of(w.scalar(), w.reference())
 }
@@ -320,7 +348,7 @@ func (w *writer) leaf() string {
 func (w *writer) operation(depth int) string {
 	switch {
 	case w.one(3):
-		return fmt.Sprintf("{%s} %s {%s, %s}", w.number(), w.of("|", "&", "-"), w.number(), w.scalar())
+		return fmt.Sprintf("({%s} %s {%s, %s})", w.number(), w.of("|", "&", "-"), w.number(), w.scalar())
 	case len(w.functions) > 0:
 		return w.of(w.functions...) + "(" + w.term(depth-1) + ")"
 	default:
