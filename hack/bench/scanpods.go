@@ -12,6 +12,7 @@ import (
 // What differs between the Pods of a cluster stands in their text as marks, which are replaced as a Pod is sent.
 const (
 	podMark         = "@pod@"
+	tokenMark       = "@token@"
 	applicationMark = "@application@"
 	namespaceMark   = "@namespace@"
 	uidMark         = "@uid@"
@@ -19,7 +20,8 @@ const (
 )
 
 const (
-	// replicas are the Pods of one application: their names and UIDs differ, and nothing else.
+	// replicas are the Pods of one application: their names, their UIDs and the names of their token's volumes differ, and
+	// nothing else.
 	replicas = 30
 	// scanNamespaces is how many namespaces the Pods live in.
 	scanNamespaces = 50
@@ -55,7 +57,7 @@ func newClusterPods(count, every int) (*clusterPods, error) {
 }
 
 func pieces(text string) (out []piece) {
-	marks := []string{podMark, applicationMark, namespaceMark, uidMark, versionMark}
+	marks := []string{podMark, tokenMark, applicationMark, namespaceMark, uidMark, versionMark}
 	for text != "" {
 		first, found := len(text), ""
 		for _, m := range marks {
@@ -84,6 +86,8 @@ func (p *clusterPods) Append(to []byte, n int) []byte {
 		switch parts[i].mark {
 		case podMark:
 			to = fmt.Appendf(to, "web-%05d-6b9f8c7d55-%05d", application, n)
+		case tokenMark:
+			to = fmt.Appendf(to, "kube-api-access-%05d", n)
 		case applicationMark:
 			to = fmt.Appendf(to, "web-%05d", application)
 		case namespaceMark:
@@ -102,7 +106,7 @@ func scanPod(broken bool) map[string]any {
 	pod := wholePod(0, func(int) bool { return false })
 	metadata, _ := pod["metadata"].(map[string]any)
 	metadata["name"], metadata["namespace"], metadata["uid"] = podMark, namespaceMark, uidMark
-	metadata["resourceVersion"] = versionMark
+	metadata["resourceVersion"], metadata["managedFields"] = versionMark, managedFields(30)
 	labels, _ := metadata["labels"].(map[string]any)
 	labels["app.kubernetes.io/name"] = "web"
 	labels["app.kubernetes.io/instance"] = applicationMark
@@ -116,6 +120,7 @@ func scanPod(broken bool) map[string]any {
 	if broken {
 		breakRules(spec, containers[0])
 	}
+	mountToken(spec, tokenMark)
 	pod["status"] = podStatus(containers)
 	return pod
 }

@@ -17,6 +17,8 @@ import (
 const (
 	webhookRate = 400
 	webhookLoad = 2500 * time.Millisecond
+	// So many Pods are created, each once in a round, for so many workloads.
+	posted, workloads = 1000, 40
 )
 
 // served is what requests took of a webhook, in one round: of its processors for each, and of time.
@@ -61,7 +63,8 @@ func benchWebhook(ctx context.Context, o options) error {
 		"refused those %d that violate a rule. %d requests a second for %s a round; medians of %d rounds in random "+
 		"order, with the least and the most; %s with %d processors, %s.\n", rules, size, judged, refused, webhookRate,
 		webhookLoad, o.runs, processor(), runtime.NumCPU(), runtime.Version())
-	for i, of := range []string{"A Pod that violates nothing", "Pods of which most violate"} {
+	for i, of := range []string{fmt.Sprintf("Pods of %d workloads, none of which violates anything", workloads),
+		"Pods of which most violate"} {
 		text += fmt.Sprintf("\n%s:\n\n%s", of, webhookTable(webhooks, results[i]))
 	}
 	fmt.Print("\n", text)
@@ -77,19 +80,21 @@ func writeWebhookInput(in func(name string) string, seed uint64) (rules, size in
 	if rules, err = writePodRules(in("rules.yaml")); err != nil {
 		return 0, 0, err
 	}
-	for name, count := range map[string]int{"judged": judged, "clean": 1} {
-		if _, err := writePodReviews(in(name), count, seed); err != nil {
-			return 0, 0, err
-		}
+	if _, err := writePodReviews(in("judged"), judged, seed); err != nil {
+		return 0, 0, err
 	}
-	size, err = writePodReviews(in("mixed"), timed, seed)
+	if _, err := writeWorkloadReviews(in("workloads"), posted, workloads, seed); err != nil {
+		return 0, 0, err
+	}
+	size, err = writePodReviews(in("mixed"), posted, seed)
 	return rules, size, err
 }
 
-// timeWebhooks times each webhook once a round, in another order in each: first a Pod that violates nothing, then many.
+// timeWebhooks times each webhook once a round, in another order in each: first for Pods that violate nothing, then for
+// others.
 func timeWebhooks(ctx context.Context, webhooks []*webhook, o options, in func(string) string) ([2][][]served, error) {
 	var results [2][][]served
-	for kind, file := range []string{"clean", "mixed"} {
+	for kind, file := range []string{"workloads", "mixed"} {
 		reviews, err := reviewLines(in(file))
 		if err != nil {
 			return results, err

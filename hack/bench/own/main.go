@@ -36,6 +36,7 @@ func main() {
 	limit := flag.Duration("time", 0, "print what a review takes, measured for this long")
 	profile := flag.String("profile", "", "where the processors' profile of the measurement is written")
 	engine := flag.String("engine", "compiled", "compiled or topdown")
+	reuse := flag.Bool("reuse", false, "reuse verdicts, as the manager does (--reuse-verdicts)")
 	allocations := flag.Bool("allocations", false, "print how many allocations a review takes")
 	decoded := flag.Bool("decoded", false, "with --time, measure the judging alone, of requests that are decoded")
 	port := flag.Int("serve", 0, "serve the webhook over TLS at this port of the loopback address")
@@ -55,15 +56,22 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	do := func() error {
-		return run(ctx, *file, *reviews, *engine, asked{allocations: *allocations, decoded: *decoded, limit: *limit})
+		return run(ctx, *file, *reviews, judging{*engine, *reuse},
+			asked{allocations: *allocations, decoded: *decoded, limit: *limit})
 	}
 	if *port != 0 {
-		do = func() error { return serve(ctx, *file, *engine, *port, *certificates) }
+		do = func() error { return serve(ctx, *file, judging{*engine, *reuse}, *port, *certificates) }
 	}
 	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "own:", err)
 		os.Exit(2)
 	}
+}
+
+// judging is how the policies judge.
+type judging struct {
+	engine string
+	reuse  bool
 }
 
 // asked is what is to be measured: the verdicts are printed where nothing is.
@@ -72,8 +80,8 @@ type asked struct {
 	limit                time.Duration
 }
 
-func run(ctx context.Context, file, reviews, engine string, ask asked) error {
-	snapshot, err := policies(ctx, file, engine)
+func run(ctx context.Context, file, reviews string, by judging, ask asked) error {
+	snapshot, err := policies(ctx, file, by)
 	if err != nil {
 		return err
 	}
@@ -99,7 +107,7 @@ func run(ctx context.Context, file, reviews, engine string, ask asked) error {
 }
 
 // policies are those that the rules become, compiled; none without a file of rules.
-func policies(ctx context.Context, file, engine string) (*catalog.Snapshot, error) {
+func policies(ctx context.Context, file string, by judging) (*catalog.Snapshot, error) {
 	if file == "" {
 		return catalog.New(catalog.Options{}).Snapshot(), nil
 	}
@@ -107,8 +115,8 @@ func policies(ctx context.Context, file, engine string) (*catalog.Snapshot, erro
 	if err != nil {
 		return nil, err
 	}
-	opts := catalog.Options{TimeLimit: 5 * time.Second}
-	if engine == "topdown" {
+	opts := catalog.Options{TimeLimit: 5 * time.Second, Reuse: by.reuse}
+	if by.engine == "topdown" {
 		opts.Engine = rego.Topdown
 	}
 	c := catalog.New(opts)

@@ -8,6 +8,21 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
+// judging is how the policies of a catalog judge.
+type judging struct {
+	engine rego.Engine
+	reuse  bool
+}
+
+// prepare makes a policy judge so.
+func (j judging) prepare(c *rego.Compiled) *rego.Compiled {
+	c = c.On(j.engine)
+	if j.reuse {
+		c = c.Reusing()
+	}
+	return c
+}
+
 // byEngine is the policy as it is judged now: one of which the engines gave different verdicts
 // is topdown's.
 func byEngine(compared *engines.Comparer, c *rego.Compiled) *rego.Compiled {

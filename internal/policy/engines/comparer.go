@@ -133,6 +133,9 @@ func (c *Comparer) Judged(r *policy.Request, e Evaluation) {
 		return
 	}
 	c.metrics.evaluations.WithLabelValues(string(e.Decision.Engine), e.Decision.WhyTopdown).Inc()
+	if e.Decision.Reused {
+		c.metrics.reused.Inc()
+	}
 	if e.Decision.Engine != policy.CompiledEngine || !chosen(c.share, e.Policy.Revision(), r) {
 		return
 	}

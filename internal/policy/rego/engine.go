@@ -20,6 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
+	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -95,6 +96,8 @@ type shared struct {
 	rules   map[string]compiled.Rule
 	// weighs are the functions that rules call unseen.
 	weighs map[string]*topdown.Builtin
+	// timeless says that no rule asks for the time.
+	timeless bool
 }
 
 func (s *shared) prepare(c *Compiled) {
@@ -121,6 +124,7 @@ func (s *shared) compile(c *Compiled) error {
 	if s.program, err = compiled.Compile(planned); err != nil {
 		return err
 	}
+	s.timeless = !asksForTime(planned)
 	return s.find(c)
 }
 
@@ -150,7 +154,11 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 			reason = v1alpha1.ReasonEvaluationFailed // topdown says what it is
 		}
 	}()
-	weights, err := c.scaleOf(in)
+	read, reusable := c.digest(in)
+	if reusable && c.clean.Has(read) {
+		return policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: CompiledEngine, Reused: true}, ""
+	}
+	weights, err := c.prepared(in)
 	if err != nil {
 		return decision, v1alpha1.ReasonEvaluationFailed
 	}
@@ -175,7 +183,18 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	if err != nil {
 		return policy.Decision{}, whyLeft(err)
 	}
+	if reusable && len(decision.Violations) == 0 && len(decision.Warnings) == 0 {
+		c.clean.Add(read)
+	}
 	return decision, ""
+}
+
+// prepared converts an input, and weighs it.
+func (c *Compiled) prepared(in *Input) (*size.Scale, error) {
+	if _, err := in.shared(); err != nil {
+		return nil, err
+	}
+	return c.scaleOf(in)
 }
 
 // whyLeft tells a bound of the compiled engine's own from what went wrong otherwise.

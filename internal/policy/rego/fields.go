@@ -29,16 +29,21 @@ func (r Read) Whole() bool { return r.Object.Whole() && r.Request.Whole() && r.R
 
 // reading is what the rules of a policy may read: of the object that is judged, object where the input has the object
 // or the old one, and pod where it has the Pod; and of the request.
-type reading struct{ object, pod, request, review *facts.Fields }
+type reading struct {
+	object, pod, request, review *facts.Fields
+	excerpt                      excerpt
+}
 
 func readingOf(reads facts.Reads) reading {
-	return reading{
+	r := reading{
 		object: reads.Below([]string{"object"}, []string{"review", "object"}, []string{"review", "oldObject"},
 			[]string{"request", "object"}, []string{"request", "oldObject"}),
 		pod:     reads.Below([]string{"pod"}),
 		request: reads.Below([]string{"request"}),
 		review:  reads.Below([]string{"review"}),
 	}
+	r.excerpt = excerptOf(r)
+	return r
 }
 
 // ReadBy is what of the input for an object of a kind some policies may read: an Input for them alone need hold no

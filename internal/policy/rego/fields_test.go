@@ -53,9 +53,9 @@ func richRequest(deployment bool) *policy.Request {
 	return r
 }
 
-// TestWhatNobodyReadsChangesNoVerdict asks rules of what they read alone, and of all.
-func TestWhatNobodyReadsChangesNoVerdict(t *testing.T) {
-	for _, rules := range []string{
+// readers are rules that read this and that of an input, each in its way.
+func readers() []string {
+	return []string{
 		`deny contains c.image if some c in input.object.spec.containers`,
 		`deny contains c.image if some c in input.pod.spec.containers`,
 		`deny contains input.pod.metadata.name if input.pod.spec.hostPID`,
@@ -129,7 +129,12 @@ func TestWhatNobodyReadsChangesNoVerdict(t *testing.T) {
 		`deny contains "there" if object.get(input.object, "status", false)`,
 		`deny contains "not there" if not object.get(input.object, "gone", false)`,
 		`deny contains "empty" if object.get(input, ["object", "spec", "none"], {}) == {}`,
-	} {
+	}
+}
+
+// TestWhatNobodyReadsChangesNoVerdict asks rules of what they read alone, and of all.
+func TestWhatNobodyReadsChangesNoVerdict(t *testing.T) {
+	for _, rules := range readers() {
 		c := compile(t, podPolicy(header+rules)).On(rego.CompiledEngine)
 		for _, deployment := range []bool{false, true} {
 			r := richRequest(deployment)
@@ -213,9 +218,21 @@ func TestAValueThatIsNoJSONIsAnErrorWhereItIsRead(t *testing.T) {
 		"of any field": `deny contains "x" if input.object.spec[_]`,
 	} {
 		c := compile(t, podPolicy(header+rules)).On(rego.CompiledEngine)
-		_, err := rego.NewInputOf(r, rego.ReadBy(r.Kind.GroupKind(), c))
-		if err == nil || !strings.Contains(err.Error(), "the object can't be read: it isn't a JSON value") {
-			t.Errorf("%s: %v", field, err)
+		for about, read := range map[string]rego.Read{"what is read": rego.ReadBy(r.Kind.GroupKind(), c),
+			"all": rego.ReadAll()} {
+			in, err := rego.NewInputOf(r, read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, by := range []*rego.Compiled{c, c.On(rego.Topdown), c.Reusing()} {
+				if d := by.Evaluate(t.Context(), in, time.Minute); d.Err == nil ||
+					!strings.Contains(d.Err.Error(), "policy test: the object can't be read: it isn't a JSON value") {
+					t.Errorf("%s, %s: %v", field, about, d.Err)
+				}
+			}
+		}
+		if _, err := rego.NewInput(r); err == nil {
+			t.Errorf("%s: it is converted", field)
 		}
 	}
 }

@@ -29,13 +29,16 @@ type Input struct {
 	// client is who asks, and where: what evaluations that take long are told apart
 	// by.
 	client string
-	// shared holds the keys of the input document that are the same for every
-	// policy: all but parameters.
-	shared [][2]*ast.Term
+	// shared makes the keys of the input document that are the same for every
+	// policy, all but parameters, once somebody needs them.
+	shared func() ([][2]*ast.Term, error)
 	// sizes are those of the parts of shared, and of all of it, in units.
 	sizes func() (map[ast.Value]int64, int64)
 	// inventory is what rules may look up besides; nil for nothing.
 	inventory *inventory.View
+	// request is what was converted; nil where the input was made of something else.
+	request *policy.Request
+	digests *facts.Digests
 	// whole makes the same input with all of the request's objects; nil where it has all of them.
 	whole func() (*Input, error)
 }
@@ -57,9 +60,16 @@ func (in *Input) data() *ast.Term {
 
 // NewInput converts a request. It errors when the request holds no object, has no
 // time, or holds a value that isn't JSON.
-func NewInput(r *policy.Request) (*Input, error) { return NewInputOf(r, ReadAll()) }
+func NewInput(r *policy.Request) (*Input, error) {
+	in, err := NewInputOf(r, ReadAll())
+	if err == nil {
+		_, err = in.shared()
+	}
+	return in, err
+}
 
-// NewInputOf converts a request for policies that read no more than this of it: ReadBy. Topdown is given all, also
+// NewInputOf is a request for policies that read no more than this of it: ReadBy. It is converted once a policy is
+// evaluated, whose decision says what is wrong with it, and must stay as it is until then. Topdown is given all, also
 // where the compiled engine leaves a policy to it.
 func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	judged := r.Judged()
@@ -70,6 +80,19 @@ func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	if r.Now.IsZero() {
 		return nil, errors.New("the request has no time: set Request.Now")
 	}
+	in := &Input{request: r, digests: &facts.Digests{}, now: r.Now,
+		nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
+		kind:        r.Kind.GroupKind(), audit: r.Audit, client: r.UserInfo.Username + "\x00" + r.Namespace}
+	in.shared = sync.OnceValues(func() ([][2]*ast.Term, error) { return sharedDocuments(r, read) })
+	in.sizes = sync.OnceValues(in.weighed)
+	if !read.Whole() {
+		in.whole = sync.OnceValues(func() (*Input, error) { return NewInput(r) })
+	}
+	return in, nil
+}
+
+// sharedDocuments are what a request has for every policy.
+func sharedDocuments(r *policy.Request, read Read) ([][2]*ast.Term, error) {
 	object, oldObject, err := objectTerms(r, read.Object)
 	if err != nil {
 		return nil, err
@@ -78,24 +101,17 @@ func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	if r.Operation == policy.Delete || r.Object == nil {
 		judgedTerm = oldObject
 	}
-	in := &Input{now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
-		kind: r.Kind.GroupKind(), audit: r.Audit,
-		client: r.UserInfo.Username + "\x00" + r.Namespace, shared: [][2]*ast.Term{pair("object", judgedTerm)}}
 	documents, err := requestDocuments(r, read, object, oldObject)
 	if err != nil {
 		return nil, err
 	}
-	in.shared = append(in.shared, documents...)
+	documents = append([][2]*ast.Term{pair("object", judgedTerm)}, documents...)
 	if read.Pod {
 		if pod := podTerm(r, judgedTerm); pod != nil {
-			in.shared = append(in.shared, pair("pod", pod))
+			documents = append(documents, pair("pod", pod))
 		}
 	}
-	in.sizes = sync.OnceValues(in.weighed)
-	if !read.Whole() {
-		in.whole = sync.OnceValues(func() (*Input, error) { return NewInput(r) })
-	}
-	return in, nil
+	return documents, nil
 }
 
 // requestDocuments are the request as admission has it and as Gatekeeper has it, as far as they are read.
@@ -121,7 +137,8 @@ func requestDocuments(r *policy.Request, read Read, object, oldObject *ast.Term)
 // weighed weighs what all policies share.
 func (in *Input) weighed() (map[ast.Value]int64, int64) {
 	s, total := size.NewInputScale(), int64(0)
-	for _, part := range in.shared {
+	shared, _ := in.shared()
+	for _, part := range shared {
 		total += s.Of(part[1].Value)
 	}
 	return s.Sizes(), total
@@ -141,7 +158,8 @@ func (in *Input) document(parameters *ast.Term) *ast.Term {
 
 // fields are those of the input document.
 func (in *Input) fields(parameters *ast.Term) [][2]*ast.Term {
-	fields := append(make([][2]*ast.Term, 0, len(in.shared)+1), in.shared...)
+	shared, _ := in.shared() // who evaluates has asked before whether it can be converted
+	fields := append(make([][2]*ast.Term, 0, len(shared)+1), shared...)
 	return append(fields, pair("parameters", parameters))
 }
 

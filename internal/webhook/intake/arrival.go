@@ -9,9 +9,8 @@ import (
 	"fmt"
 	"io"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/webhook/intake/jsonvalue"
 )
 
 // arrival is one review on its way in.
@@ -170,9 +169,11 @@ func decodeObjects(e *envelope, into *policy.Request) *Unread {
 		if len(e.fields[name]) == 0 {
 			continue
 		}
-		if err := utiljson.Unmarshal(e.fields[name], object); err != nil {
+		decoded, err := jsonvalue.Object(e.fields[name])
+		if err != nil {
 			return unread(Undecodable, "its %s can't be decoded: %v", name, err)
 		}
+		*object = decoded
 	}
 	return nil
 }

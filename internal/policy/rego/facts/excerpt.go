@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Excerpt writes what Fields.Value makes of a document as bytes: two documents have the same ones only if Value makes
+// the same of them. The nil Excerpt is that of the nil Fields.
+type Excerpt struct {
+	whole bool
+	// names are those of below, sorted; any is of a field of any other name, and of each element of a list.
+	names []string
+	below []*Excerpt
+	any   *Excerpt
+}
+
+// Excerpt is that of the fields.
+func (f *Fields) Excerpt() *Excerpt {
+	if f == nil {
+		return nil
+	}
+	e := &Excerpt{whole: f.whole, any: f.any.Excerpt(), names: slices.Sorted(maps.Keys(f.named))}
+	for _, name := range e.names {
+		e.below = append(e.below, f.named[name].Excerpt())
+	}
+	return e
+}
+
+// Text is bytes that excerpts are written to, each behind the other. Values of different types, and parts of different
+// lengths, are told apart by what stands before them.
+type Text struct {
+	Bytes []byte
+	// Most bounds the bytes. Failed says that they have become more, or that something isn't a JSON value.
+	Most   int
+	Failed bool
+	// names are the fields of the objects that are being written.
+	names []string
+}
+
+// What stands before a value.
+const (
+	tagNone byte = iota
+	tagNull
+	tagFalse
+	tagTrue
+	tagText
+	tagInteger
+	tagFloat
+	tagObject
+	tagList
+	tagDigest
+)
+
+// None writes that there is nothing.
+func (t *Text) None() { t.tag(tagNone) }
+
+// Text writes a text.
+func (t *Text) Text(text string) {
+	t.size(tagText, len(text))
+	if t.Failed = t.Failed || len(t.Bytes)+len(text) > t.Most; !t.Failed {
+		t.Bytes = append(t.Bytes, text...)
+	}
+}
+
+// Excerpt writes what rules read of a value, as unstructured content holds it.
+func (t *Text) Excerpt(e *Excerpt, value any) {
+	if t.Failed {
+		return
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		t.object(e, v)
+	case []any:
+		t.list(e, v)
+	case string:
+		t.Text(v)
+	case nil:
+		t.tag(tagNull)
+	case bool:
+		if v {
+			t.tag(tagTrue)
+		} else {
+			t.tag(tagFalse)
+		}
+	case int64:
+		t.number(tagInteger, uint64(v))
+	case float64:
+		t.number(tagFloat, math.Float64bits(v))
+	default:
+		t.Failed = true
+	}
+}
+
+func (t *Text) object(e *Excerpt, fields map[string]any) {
+	switch {
+	case e == nil:
+		t.size(tagObject, 0)
+	case !e.whole && e.any == nil && len(e.names) == 0:
+		t.everyField(&Excerpt{whole: true}, fields)
+	case e.whole || e.any != nil:
+		t.everyField(e, fields)
+	default:
+		t.tag(tagObject)
+		for i, name := range e.names {
+			if value, there := fields[name]; there {
+				t.Text(name)
+				t.Excerpt(e.below[i], value)
+			}
+		}
+		t.None()
+	}
+}
+
+// everyField writes all fields of which anything is read, and those are all.
+func (t *Text) everyField(e *Excerpt, fields map[string]any) {
+	first := len(t.names)
+	for name := range fields {
+		t.names = append(t.names, name)
+	}
+	slices.Sort(t.names[first:])
+	t.size(tagObject, len(fields))
+	for i := range len(fields) {
+		name := t.names[first+i]
+		t.Text(name)
+		t.Excerpt(e.of(name), fields[name])
+	}
+	t.names = t.names[:first]
+}
+
+// of is what is read of a field, where any is read.
+func (e *Excerpt) of(name string) *Excerpt {
+	if e.whole {
+		return e
+	}
+	if i, named := slices.BinarySearch(e.names, name); named {
+		return e.below[i]
+	}
+	return e.any
+}
+
+func (t *Text) list(e *Excerpt, elements []any) {
+	t.size(tagList, len(elements))
+	of := e
+	switch {
+	case e == nil || !e.whole && e.any == nil:
+		of = &Excerpt{whole: true}
+	case !e.whole:
+		of = e.any
+	}
+	for _, element := range elements {
+		t.Excerpt(of, element)
+	}
+}
+
+func (t *Text) tag(tag byte) {
+	t.Bytes = append(t.Bytes, tag)
+	t.Failed = t.Failed || len(t.Bytes) > t.Most
+}
+
+func (t *Text) size(tag byte, size int) {
+	t.tag(tag)
+	t.Bytes = binary.AppendUvarint(t.Bytes, uint64(size))
+}
+
+func (t *Text) number(tag byte, bits uint64) {
+	t.tag(tag)
+	t.Bytes = binary.LittleEndian.AppendUint64(t.Bytes, bits)
+}

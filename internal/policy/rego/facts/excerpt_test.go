@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawn is a JSON value of few names and texts, so that two of them are often alike.
+func drawn(rt *rapid.T, depth int) any {
+	kinds := 7
+	if depth == 0 {
+		kinds = 5
+	}
+	switch rapid.IntRange(0, kinds-1).Draw(rt, "kind") {
+	case 0:
+		return nil
+	case 1:
+		return rapid.Bool().Draw(rt, "bool")
+	case 2:
+		return rapid.SampledFrom([]string{"", "a", "b", "ab"}).Draw(rt, "text")
+	case 3:
+		return rapid.Int64Range(0, 2).Draw(rt, "integer")
+	case 4:
+		return rapid.SampledFrom([]float64{0.5, 1.5}).Draw(rt, "float")
+	case 5:
+		list := make([]any, rapid.IntRange(0, 2).Draw(rt, "elements"))
+		for i := range list {
+			list[i] = drawn(rt, depth-1)
+		}
+		return list
+	default:
+		object := map[string]any{}
+		for range rapid.IntRange(0, 3).Draw(rt, "fields") {
+			object[name(rt)] = drawn(rt, depth-1)
+		}
+		return object
+	}
+}
+
+func name(rt *rapid.T) string { return rapid.SampledFrom([]string{"a", "b", "ab"}).Draw(rt, "name") }
+
+// drawnFields are those of some paths.
+func drawnFields(rt *rapid.T) *Fields {
+	var paths []path
+	for range rapid.IntRange(0, 3).Draw(rt, "paths") {
+		var p path
+		for range rapid.IntRange(0, 3).Draw(rt, "keys") {
+			p = append(p, rapid.SampledFrom([]string{"a", "b", "ab", anyKey}).Draw(rt, "key"))
+		}
+		if rapid.IntRange(0, 3).Draw(rt, "present") == 0 {
+			p = append(p, present)
+		}
+		paths = append(paths, p)
+	}
+	return fieldsOf(paths)
+}
+
+// changed is a copy of a value with a change in it, or without one.
+func changed(rt *rapid.T, value any, depth int) any {
+	if rapid.IntRange(0, 4).Draw(rt, "here") == 0 {
+		return drawn(rt, depth)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		object := map[string]any{}
+		at := name(rt)
+		for key, field := range v {
+			if object[key] = field; key == at {
+				object[key] = changed(rt, field, depth-1)
+			}
+		}
+		return object
+	case []any:
+		list := append([]any{}, v...)
+		if len(list) > 0 {
+			i := rapid.IntRange(0, len(list)-1).Draw(rt, "element")
+			list[i] = changed(rt, list[i], depth-1)
+		}
+		return list
+	default:
+		return v
+	}
+}
+
+// often checks thousands of cases: what differs in few of them must be noticed each time.
+func often(t *testing.T, check func(*rapid.T)) {
+	t.Helper()
+	rapid.Check(t, func(rt *rapid.T) {
+		for range 50 {
+			check(rt)
+		}
+	})
+}
+
+func excerptOf(e *Excerpt, value any) []byte {
+	text := &Text{Most: 1 << 20}
+	text.Excerpt(e, value)
+	return text.Bytes
+}
+
+// TestAnExcerptIsAllThatIsRead holds an excerpt to Value: the same bytes if, and only if, it makes the same of both.
+func TestAnExcerptIsAllThatIsRead(t *testing.T) {
+	often(t, func(rt *rapid.T) {
+		fields := drawnFields(rt)
+		a := drawn(rt, 3)
+		b := changed(rt, a, 3)
+		va, err := fields.Value(a)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		vb, err := fields.Value(b)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		same := bytes.Equal(excerptOf(fields.Excerpt(), a), excerptOf(fields.Excerpt(), b))
+		if same != (va.Compare(vb) == 0) {
+			rt.Errorf("of %v and %v Value makes %v and %v, and excerpts are the same: %v", a, b, va, vb, same)
+		}
+	})
+}
+
+// TestPartsAreAllThatIsRead holds the parts to Value as the excerpt is: what is read of an object is the same if, and
+// only if, its parts are.
+func TestPartsAreAllThatIsRead(t *testing.T) {
+	often(t, func(rt *rapid.T) {
+		fields := drawnFields(rt)
+		a := map[string]any{"a": drawn(rt, 2), "b": drawn(rt, 2)}
+		b, isObject := changed(rt, a, 3).(map[string]any)
+		if !isObject {
+			return
+		}
+		va, err := fields.Value(a)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		vb, err := fields.Value(b)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		same := bytes.Equal(partsOf(fields, a), partsOf(fields, b))
+		if same != (va.Compare(vb) == 0) {
+			rt.Errorf("of %v and %v Value makes %v and %v, and parts are the same: %v", a, b, va, vb, same)
+		}
+	})
+}
+
+func partsOf(fields *Fields, object map[string]any) []byte {
+	text, digests := &Text{Most: 1 << 20}, &Digests{}
+	parts := fields.Excerpt().Parts()
+	for i := range parts {
+		text.Part(&parts[i], 0, object, digests)
+	}
+	return text.Bytes
+}
+
+// A part that several policies read is written once, and parts of other shapes or documents are others.
+func TestPartsAreShared(t *testing.T) {
+	object := map[string]any{"a": map[string]any{"x": "1", "y": "2"}}
+	digests := &Digests{}
+	write := func(document byte, fields *Fields) {
+		parts := fields.Excerpt().Parts()
+		for i := range parts {
+			(&Text{Most: 1000}).Part(&parts[i], document, object, digests)
+		}
+	}
+	for i, test := range []struct {
+		document byte
+		fields   *Fields
+		want     int
+	}{
+		{0, Field("a"), 1}, {0, Join(Field("a"), Field("b")), 1}, {1, Field("a"), 2},
+		{0, fieldsOf([]path{{"a", anyKey, "b"}}), 3}, {0, fieldsOf([]path{{"a", present}}), 4}, {0, Field("a", "x"), 4},
+		{0, All(), 5},
+	} {
+		if write(test.document, test.fields); len(digests.known) != test.want {
+			t.Errorf("after the reader %d, %d digests are known, want %d", i, len(digests.known), test.want)
+		}
+	}
+}
+
+// A text that is the digest of a list isn't taken for that list.
+func TestATextIsNeverTakenForADigest(t *testing.T) {
+	parts := Field("a").Excerpt().Parts()
+	of := func(value any) []byte {
+		text := &Text{Most: 1000}
+		text.Part(&parts[0], 0, map[string]any{"a": value}, &Digests{})
+		return text.Bytes
+	}
+	if list := of([]any{}); list[2] == of("x")[2] { // behind the depth
+		t.Errorf("a list is written as %x, a text as %x", list, of("x"))
+	}
+}
+
+// What stands behind an excerpt is never taken for a part of it.
+func TestExcerptsBehindOneAnotherAreToldApart(t *testing.T) {
+	often(t, func(rt *rapid.T) {
+		fields := drawnFields(rt).Excerpt()
+		values := []any{drawn(rt, 2), drawn(rt, 2)}
+		others := []any{changed(rt, values[0], 2), changed(rt, values[1], 2)}
+		a, b := &Text{Most: 1 << 20}, &Text{Most: 1 << 20}
+		same := true
+		for i := range values {
+			a.Excerpt(fields, values[i])
+			b.Excerpt(fields, others[i])
+			same = same && bytes.Equal(excerptOf(fields, values[i]), excerptOf(fields, others[i]))
+		}
+		if bytes.Equal(a.Bytes, b.Bytes) != same {
+			rt.Errorf("%v and %v have the same bytes together: %v, and each: %v", values, others, !same, same)
+		}
+	})
+}
+
+func TestFieldsAreToldApart(t *testing.T) {
+	fields := fieldsOf([]path{{"a", "a"}, {"a", "b"}, {"b"}}).Excerpt()
+	one, two := int64(1), int64(2)
+	seen := map[string]int{}
+	for i, value := range []any{
+		map[string]any{}, map[string]any{"a": one}, map[string]any{"b": one}, map[string]any{"a": one, "b": two},
+		map[string]any{"a": two, "b": one}, map[string]any{"a": map[string]any{}, "b": two},
+		map[string]any{"a": map[string]any{"a": one}, "b": two}, map[string]any{"a": map[string]any{"a": one, "b": two}},
+		map[string]any{"a": map[string]any{"b": one}, "b": two}, map[string]any{"a": map[string]any{"b": two}},
+	} {
+		text := string(excerptOf(fields, value))
+		if before, there := seen[text]; there {
+			t.Errorf("the values %d and %d have the same bytes", before, i)
+		}
+		seen[text] = i
+	}
+}
+
+func TestTextsBehindOneAnotherAreToldApart(t *testing.T) {
+	of := func(texts ...string) string {
+		text := &Text{Most: 100}
+		for _, one := range texts {
+			text.Text(one)
+		}
+		return string(text.Bytes)
+	}
+	if of("a", "bc") == of("ab", "c") || of("") == of() || of("a") == of("a", "") {
+		t.Error("texts run into one another")
+	}
+}
+
+func TestAnExcerptFails(t *testing.T) {
+	for about, value := range map[string]any{
+		"too long a text": strings.Repeat("x", 100), "too long a name": map[string]any{strings.Repeat("x", 100): nil},
+		"too long a list": make([]any, 101), "no JSON value": struct{}{}, "one within": []any{1},
+	} {
+		text := &Text{Most: 100}
+		text.Excerpt(All().Excerpt(), value)
+		if !text.Failed {
+			t.Errorf("%s: it is written as %d bytes", about, len(text.Bytes))
+		}
+	}
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package facts
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unique"
+)
+
+// Part is one place of a document of which rules read something: all that it holds, something of each field or element,
+// or that it is there.
+type Part struct {
+	path  []string
+	below *Excerpt
+	// name tells it from other parts: two of one name write the same.
+	name unique.Handle[string]
+}
+
+// Parts are all the places of which something is read, in an order of their own. Together they are the excerpt.
+func (e *Excerpt) Parts() []Part {
+	if e == nil {
+		return nil
+	}
+	return e.parts(nil)
+}
+
+func (e *Excerpt) parts(path []string) (parts []Part) {
+	if e.whole || e.any != nil || len(e.names) == 0 {
+		var name strings.Builder
+		for _, key := range path {
+			name.WriteString(strconv.Quote(key))
+		}
+		e.describe(&name)
+		return []Part{{path: path, below: e, name: unique.Make(name.String())}}
+	}
+	for i, key := range e.names {
+		parts = append(parts, e.below[i].parts(append(slices.Clone(path), key))...)
+	}
+	return parts
+}
+
+// describe writes an excerpt so that no other is written so.
+func (e *Excerpt) describe(to *strings.Builder) {
+	switch {
+	case e == nil:
+		to.WriteByte('-')
+		return
+	case e.whole:
+		to.WriteByte('*')
+		return
+	}
+	to.WriteByte('{')
+	for i, key := range e.names {
+		to.WriteString(strconv.Quote(key))
+		e.below[i].describe(to)
+	}
+	to.WriteByte('}')
+	e.any.describe(to)
+}
+
+// Digests are those of the parts of one request's documents, so that a part that several policies read is written once.
+// They are safe for concurrent use.
+type Digests struct {
+	mu    sync.Mutex
+	known map[partOf]digest
+}
+
+type partOf struct {
+	document byte
+	part     unique.Handle[string]
+}
+
+// digest is that of a part; none where it couldn't be written.
+type digest struct {
+	sum  [sha256.Size]byte
+	none bool
+}
+
+func (d *Digests) get(of partOf) (found digest, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found, known = d.known[of]
+	return found, known
+}
+
+func (d *Digests) put(of partOf, made digest) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil {
+		d.known = map[partOf]digest{}
+	}
+	d.known[of] = made
+}
+
+// Part writes a part of a document; what an object or a list holds there as its digest. The byte tells the documents of
+// a request apart.
+func (t *Text) Part(p *Part, document byte, of any, digests *Digests) {
+	value, depth := of, 0
+	for ; depth < len(p.path); depth++ {
+		fields, isObject := value.(map[string]any)
+		if !isObject {
+			break
+		}
+		next, there := fields[p.path[depth]]
+		if !there {
+			t.None()
+			t.Bytes = binary.AppendUvarint(t.Bytes, uint64(depth))
+			return
+		}
+		value = next
+	}
+	t.size(tagList, depth)
+	below := p.below
+	if depth < len(p.path) {
+		below = All().Excerpt() // it is no object, and stays as it is
+	}
+	switch value.(type) {
+	case map[string]any, []any:
+		t.digest(below, value, partOf{document: document, part: p.name}, digests)
+	default:
+		t.Excerpt(below, value)
+	}
+}
+
+func (t *Text) digest(e *Excerpt, value any, of partOf, digests *Digests) {
+	made, known := digests.get(of)
+	if !known {
+		begin := len(t.Bytes)
+		t.Excerpt(e, value)
+		if made.none = t.Failed; !t.Failed {
+			made.sum = sha256.Sum256(t.Bytes[begin:])
+		}
+		t.Bytes = t.Bytes[:begin]
+		digests.put(of, made)
+	}
+	t.Failed = t.Failed || made.none
+	t.tag(tagDigest) // or a text could be made that looks like a digest
+	t.Bytes = append(t.Bytes, made.sum[:]...)
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rego
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/ir"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
+	"evenkeel.dev/evenkeel/internal/policy/rego/reuse"
+)
+
+// Reusing is the policy with a memory of the inputs in which it has found nothing. A verdict depends on the rules, the
+// parameters and what the rules read of the input alone; so where they read the same again, they find nothing again,
+// and aren't asked. Only the compiled engine's verdicts are remembered, and none of a policy that asks for the time or
+// looks other objects up. The memory is of this process alone, and bounded.
+func (c *Compiled) Reusing() *Compiled {
+	own := *c
+	own.clean = reuse.NewSet()
+	return &own
+}
+
+// The documents of a request.
+const (
+	objectDocument byte = iota
+	oldDocument
+	podDocument
+)
+
+// excerpt is what the rules of a policy read of a request, to be written as text.
+type excerpt struct {
+	object, pod []facts.Part
+	// old says that the object before is read, by whatever name.
+	old bool
+	// podName and podNamespace are read of the Pod, which has those of the workload or of the request.
+	readsPod, podName, podNamespace bool
+	// These are read of the request.
+	uid, name, namespace, user, dryRun, namespaceObject bool
+}
+
+func excerptOf(r reading) excerpt {
+	asked := func(key string) bool { return r.request.Of(key) != nil || r.review.Of(key) != nil }
+	return excerpt{
+		object: r.object.Excerpt().Parts(), pod: r.pod.Excerpt().Parts(), old: asked("oldObject"),
+		readsPod: r.pod != nil, podName: r.pod.Of("metadata").Of("name") != nil,
+		podNamespace: r.pod.Of("metadata").Of("namespace") != nil,
+		uid:          asked("uid"), name: asked("name"), namespace: asked("namespace"), user: asked("userInfo"),
+		dryRun: asked("dryRun"), namespaceObject: r.review.Of("namespaceObject") != nil,
+	}
+}
+
+// write writes all of a request that the rules read, and what its documents are made by.
+func (e *excerpt) write(to *facts.Text, r *policy.Request, digests *facts.Digests) {
+	for _, text := range []string{string(r.Operation), r.Kind.Group, r.Kind.Version, r.Kind.Kind, r.Resource,
+		r.SubResource} {
+		to.Text(text)
+	}
+	e.writeObject(to, objectDocument, r.Object, digests)
+	if e.old || r.Object == nil || r.Operation == policy.Delete {
+		e.writeObject(to, oldDocument, r.OldObject, digests)
+	}
+	if e.readsPod {
+		e.writePod(to, r, digests)
+	}
+	for _, text := range []struct {
+		read bool
+		text string
+	}{{e.uid, r.UID}, {e.name, r.Name}, {e.namespace, r.Namespace}, {e.user, r.UserInfo.Username},
+		{e.user, r.UserInfo.UID}} {
+		if text.read {
+			to.Text(text.text)
+		}
+	}
+	if e.user {
+		for _, group := range r.UserInfo.Groups {
+			to.Text(group)
+		}
+		to.None()
+	}
+	if e.dryRun {
+		to.Excerpt(nil, r.DryRun)
+	}
+	switch {
+	case e.namespaceObject && r.NamespaceObject != nil:
+		to.Excerpt(facts.All().Excerpt(), r.NamespaceObject)
+	case e.namespaceObject:
+		to.None()
+	}
+}
+
+// writePod writes what podTerm makes the Pod of.
+func (e *excerpt) writePod(to *facts.Text, r *policy.Request, digests *facts.Digests) {
+	judged, document := r.Judged(), objectDocument
+	template := any(judged)
+	if r.Object == nil || r.Operation == policy.Delete {
+		document = oldDocument
+	}
+	if path, isWorkload := policy.TemplatePath(r.Kind.GroupKind()); isWorkload {
+		document = podDocument
+		for step := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+			fields, _ := template.(map[string]any)
+			template = fields[step]
+		}
+	}
+	for i := range e.pod {
+		to.Part(&e.pod[i], document, template, digests)
+	}
+	if e.podNamespace {
+		to.Text(r.Namespace)
+	}
+	if e.podName {
+		metadata, _ := judged["metadata"].(map[string]any)
+		to.Excerpt(facts.All().Excerpt(), metadata["name"])
+	}
+}
+
+func (e *excerpt) writeObject(to *facts.Text, document byte, object map[string]any, digests *facts.Digests) {
+	if object == nil {
+		to.None()
+		return
+	}
+	for i := range e.object {
+		to.Part(&e.object[i], document, object, digests)
+	}
+}
+
+// digest stands for what the policy reads of an input, if its verdict is one to remember.
+func (c *Compiled) digest(in *Input) (d reuse.Digest, reusable bool) {
+	if c.clean == nil || !c.shared.timeless || in.request == nil || in.inventory != nil || len(c.references) > 0 ||
+		!c.clean.Worth() {
+		return d, false
+	}
+	return c.clean.Digest(func(text *facts.Text) { c.reading.excerpt.write(text, in.request, in.digests) })
+}
+
+// asksForTime says that a program calls what gives another answer another time.
+func asksForTime(planned *ir.Policy) bool {
+	return slices.ContainsFunc(planned.Static.BuiltinFuncs, func(f *ir.BuiltinFunc) bool {
+		return f.Name == ast.NowNanos.Name || f.Name == ast.JWTDecodeVerify.Name || strings.HasPrefix(f.Name, "crypto.x509.")
+	})
+}
