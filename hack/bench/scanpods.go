@@ -20,8 +20,8 @@ const (
 )
 
 const (
-	// replicas are the Pods of one application: their names, their UIDs and the names of their token's volumes differ, and
-	// nothing else.
+	// replicas are the Pods of one application: their names, their UIDs and the names of their token's volumes differ,
+	// and nothing else.
 	replicas = 30
 	// scanNamespaces is how many namespaces the Pods live in.
 	scanNamespaces = 50

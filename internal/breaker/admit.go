@@ -39,7 +39,7 @@ func (b *Set) ask(ctx context.Context, cb *v1alpha1.RemediationBreaker, rem *v1a
 		a.verdict = circuit.Verdict{Reason: v1alpha1.ReasonDemoted, Message: demoted.Message}
 	}
 	if a.verdict.Allowed {
-		if gate := circuit.SLOGate(cb.Name, &a.observed, strategy, now); !gate.Allowed {
+		if gate := circuit.SLOGate(cb.Name, &a.observed, strategy, b.o.SLOInterval, now); !gate.Allowed {
 			a.verdict = gate
 		}
 	}

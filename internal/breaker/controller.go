@@ -194,7 +194,7 @@ func (b *Set) poll(cb *v1alpha1.RemediationBreaker) time.Duration {
 	case v1alpha1.BreakerScopeGlobal:
 	}
 	if strategy.SLO != nil {
-		sooner(circuit.SLOInterval)
+		sooner(b.o.SLOInterval)
 	}
 	if now := b.o.Clock.Now(); cb.Spec.ForcedOpenUntil != nil && cb.Spec.ForcedOpen(now) {
 		sooner(min(cb.Spec.ForcedOpenUntil.Sub(now), endPoll))

@@ -83,7 +83,7 @@ func (b *Set) burn(ctx context.Context, st v1alpha1.RemediationBreakerStatus,
 		return st
 	case s.SLO == nil:
 		return circuit.Burn(st, circuit.Answer{}, s, b.o.Clock.Now())
-	case !circuit.SLODue(&st, s, b.o.Clock.Now()):
+	case !circuit.SLODue(&st, s, b.o.SLOInterval, b.o.Clock.Now()):
 		return st
 	}
 	answer := circuit.Answer{Err: errors.New("the manager knows no Prometheus: start it with --prometheus-url")}

@@ -205,7 +205,7 @@ func TestWhenABreakerIsLookedAtAgain(t *testing.T) {
 			c.Answers.Answers["burn"] = 0
 			c.With(func(o *breaker.Options) { o.SLO, o.Metrics = objective, prometheus.NewRegistry() })
 			c.Admitted(c.Plan("a"))
-		}, circuit.SLOInterval},
+		}, circuit.DefaultSLOInterval},
 	} {
 		c := breakertest.New(t).In("shop")
 		tc.given(c)

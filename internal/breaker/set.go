@@ -3,8 +3,10 @@
 package breaker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,6 +63,8 @@ type Options struct {
 	Analyzer Analyzer
 	// SLO is the objective that the global breaker watches; nil for none.
 	SLO *v1alpha1.SLOStrategy
+	// SLOInterval is how long an answer about an objective holds. Default: circuit.DefaultSLOInterval.
+	SLOInterval time.Duration
 	// Clock is the time, and Events tells people.
 	Clock  clock.PassiveClock
 	Events *escalate.Recorder
@@ -77,6 +81,7 @@ type Set struct {
 
 // New makes what asks and feeds the breakers.
 func New(o Options) *Set {
+	o.SLOInterval = cmp.Or(o.SLOInterval, circuit.DefaultSLOInterval)
 	return &Set{o: o, metrics: newMetrics(o.Metrics)}
 }
 

@@ -59,7 +59,8 @@ func Run(ctx context.Context, o *Options) error {
 		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, PollInterval: o.rolloutPoll,
 		Freezes:  freeze.File(o.freezeFile),
 		Analyzer: analyzer,
-		SLO:      o.slo.strategy(), Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
+		SLO:      o.slo.strategy(), SLOInterval: o.slo.interval,
+		Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
 		Annotate:  o.annotateObjects,
 		Namespace: o.namespace}).Register(mgr); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)

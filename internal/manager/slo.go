@@ -16,12 +16,16 @@ import (
 )
 
 // sloOptions are the flags of the manager that set the global breaker's service
-// level objective.
+// level objective, and how often any objective is asked for.
 type sloOptions struct {
 	query     string
 	objective string
 	period    time.Duration
+	interval  time.Duration
 }
+
+// minSLOInterval keeps breakers from doing nothing but asking.
+const minSLOInterval = time.Second
 
 // AddFlags adds the flags with their defaults.
 func (o *sloOptions) AddFlags(f *pflag.FlagSet) {
@@ -32,16 +36,22 @@ func (o *sloOptions) AddFlags(f *pflag.FlagSet) {
 		"the share of requests that must succeed, in percent; for --slo-query")
 	f.DurationVar(&o.period, "slo-period", v1alpha1.DefaultSLOPeriod,
 		"the time that the error budget is meant for; for --slo-query")
+	f.DurationVar(&o.interval, "slo-interval", circuit.DefaultSLOInterval, "how long what Prometheus has said of an "+
+		"error budget holds, of --slo-query and of policies (spec.remediation.breaker.slo), 1s or longer; shorter "+
+		"asks it more often")
 }
 
 // Validate says what is wrong with the flags, all at once. prometheus is
 // --prometheus-url, which the query is asked of.
 func (o *sloOptions) Validate(prometheus string) error {
+	var errs []error
+	if o.interval < minSLOInterval {
+		errs = append(errs, fmt.Errorf("--slo-interval %s: must be %s or longer", o.interval, minSLOInterval))
+	}
 	slo := o.strategy()
 	if slo == nil {
-		return nil
+		return errors.Join(errs...)
 	}
-	var errs []error
 	if prometheus == "" {
 		errs = append(errs, errors.New(
 			"--slo-query needs --prometheus-url: nobody could be asked, and nothing would ever be written"))

@@ -55,6 +55,8 @@ type Options struct {
 	Tools kube.Tools
 	// SLO is the service level objective that the global breaker watches; nil for none.
 	SLO *v1alpha1.SLOStrategy
+	// SLOInterval is how long an answer about any objective holds. Default: circuit.DefaultSLOInterval.
+	SLOInterval time.Duration
 	// Reach is what fixes may write.
 	Reach limits.Reach
 	// Annotate has each fix that is written name its plan at the object.
@@ -85,8 +87,8 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 	b := breaker.New(breaker.Options{Store: breaker.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
 		Cached:       breaker.NewReader(mgr.GetClient()),
 		HasNamespace: breaker.NamespaceExists(mgr.GetAPIReader()), Policies: o.Policies, Findings: o.Findings,
-		Analyzer: o.Analyzer,
-		SLO:      o.SLO, Clock: o.Clock, Events: recorder, Metrics: o.Metrics})
+		Analyzer: o.Analyzer, SLO: o.SLO, SLOInterval: o.SLOInterval, Clock: o.Clock, Events: recorder,
+		Metrics: o.Metrics})
 	slices := record.NewCache(reader)
 	room := budget.New(budget.Options{Reader: reader, Records: slices, Floors: o.Floors})
 	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}

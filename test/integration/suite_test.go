@@ -59,7 +59,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	receiver = fmt.Sprintf("127.0.0.1:%d", ports[0])
 	metricsURL = fmt.Sprintf("http://127.0.0.1:%d/metrics", ports[1])
 	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL, "--receiver-bind-address="+receiver,
-		"--source-namespaces="+tenant,
+		"--source-namespaces="+tenant, "--slo-interval=1s",
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[1]), "--metrics-insecure",
 		// Whatever specs have judged is judged by both engines.
 		"--engine-compare=1",

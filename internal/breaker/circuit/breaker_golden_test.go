@@ -154,7 +154,7 @@ func (s *story) answer(a circuit.Answer) {
 	st := circuit.Burn(s.cb.Status, a, strategy, s.now)
 	s.become(fmt.Sprintf("the objective's query answers %v (error: %v): %s, %s", a.Ratio, a.Err, st.SLO.Verdict,
 		st.SLO.Message), st)
-	if v := circuit.SLOGate(s.cb.Name, &st, strategy, s.now); !v.Allowed {
+	if v := circuit.SLOGate(s.cb.Name, &st, strategy, circuit.DefaultSLOInterval, s.now); !v.Allowed {
 		fmt.Fprintf(s, "          no new write: %s, %s\n", v.Reason, v.Message)
 	}
 }

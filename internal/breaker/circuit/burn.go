@@ -18,9 +18,9 @@ const (
 	// hour (Google's SRE Workbook, "Alerting on SLOs"); this is the point at which
 	// nothing should change by itself any more.
 	maxSpent = 0.5
-	// SLOInterval is how long an answer of a service level objective's query
-	// holds, and so how often the query is asked at most.
-	SLOInterval = 30 * time.Second
+	// DefaultSLOInterval is how long an answer of a service level objective's query
+	// holds, and so how often the query is asked at most, unless somebody says otherwise.
+	DefaultSLOInterval = 30 * time.Second
 
 	burnHour = time.Hour
 )
@@ -106,8 +106,9 @@ func Burn(st v1alpha1.RemediationBreakerStatus, a Answer, s v1alpha1.BreakerStra
 }
 
 // SLODue says whether the objective's query must be asked before a write: there is
-// an objective, and no answer from within the last 30 s.
-func SLODue(st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) bool {
+// an objective, and no answer that still holds, as each does for so long.
+func SLODue(st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, holds time.Duration,
+	now time.Time) bool {
 	if s.SLO == nil {
 		return false
 	}
@@ -115,17 +116,18 @@ func SLODue(st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, n
 		return true
 	}
 	age := now.Sub(st.SLO.SampledAt.Time)
-	return age < 0 || age >= SLOInterval
+	return age < 0 || age >= holds
 }
 
 // SLOGate says whether the objective of a breaker lets new writes begin. Without
 // an objective it does; without a fresh answer, or with one that says nothing, it
 // doesn't.
-func SLOGate(breaker string, st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now time.Time) Verdict {
+func SLOGate(breaker string, st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, holds time.Duration,
+	now time.Time) Verdict {
 	switch {
 	case s.SLO == nil:
 		return Verdict{Allowed: true}
-	case SLODue(st, s, now):
+	case SLODue(st, s, holds, now):
 		return Verdict{Reason: v1alpha1.ReasonSLOUnknown,
 			Message: messageSLORefused(breaker, "its query hasn't been answered yet.")}
 	case st.SLO.Verdict == v1alpha1.SLOWithin:

@@ -89,7 +89,7 @@ func TestBurn(t *testing.T) {
 				t.Fatalf("%s\n%s, %+v; want %s, %s, message with %q", tc.reason, st.State, st.SLO, tc.state, tc.verdict,
 					tc.says)
 			}
-			v := circuit.SLOGate("policy-tags", &st, tc.strategy, start.Add(time.Second))
+			v := circuit.SLOGate("policy-tags", &st, tc.strategy, circuit.DefaultSLOInterval, start.Add(time.Second))
 			if v.Allowed != (tc.verdict == v1alpha1.SLOWithin) || !v.Allowed && (v.Reason == "" || v.Message == "") {
 				t.Errorf("%s\nthe gate says %+v", tc.reason, v)
 			}
@@ -122,10 +122,10 @@ func TestAnAnswerHoldsForThirtySeconds(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			now := start.Add(tc.after)
-			if got := circuit.SLODue(&tc.st, tc.s, now); got != tc.due {
+			if got := circuit.SLODue(&tc.st, tc.s, circuit.DefaultSLOInterval, now); got != tc.due {
 				t.Errorf("%s\ndue = %t, want %t", tc.reason, got, tc.due)
 			}
-			if v := circuit.SLOGate("policy-tags", &tc.st, tc.s, now); v.Allowed == tc.due {
+			if v := circuit.SLOGate("policy-tags", &tc.st, tc.s, circuit.DefaultSLOInterval, now); v.Allowed == tc.due {
 				t.Errorf("%s\nthe gate says %+v though an answer is due: %t", tc.reason, v, tc.due)
 			}
 		})

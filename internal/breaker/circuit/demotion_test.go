@@ -120,7 +120,8 @@ func TestReset(t *testing.T) {
 		start.Add(3*time.Hour)); st.Outcomes != 0 {
 		t.Error("an outcome from before the reset counts again after it")
 	}
-	if v := circuit.SLOGate("policy-tags", &st, objective("99.9", 0), start.Add(3*time.Hour)); v.Allowed {
+	if v := circuit.SLOGate("policy-tags", &st, objective("99.9", 0), circuit.DefaultSLOInterval,
+		start.Add(3*time.Hour)); v.Allowed {
 		t.Error("a reset lets writes begin without a new answer of the objective's query")
 	}
 }

@@ -27,8 +27,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		}, []string{"engine", "reason"}),
 		reused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "evenkeel_engine_verdicts_reused_total",
-			Help: "Evaluations of evenkeel_engine_evaluations_total that weren't made, because the policy's rules read " +
-				"the same of the object as of one before, in which they found nothing (--reuse-verdicts).",
+			Help: "Evaluations of evenkeel_engine_evaluations_total that weren't made, because the policy's rules " +
+				"read the same of the object as of one before, in which they found nothing (--reuse-verdicts).",
 		}),
 		comparisons: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_engine_comparisons_total",

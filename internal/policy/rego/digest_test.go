@@ -37,11 +37,13 @@ func digests(t *testing.T, rule string) func(*policy.Request) [16]byte {
 // asked is an update of a Deployment.
 func asked() *policy.Request {
 	object := map[string]any{"metadata": map[string]any{"name": "web", "labels": map[string]any{"app": "web"}},
-		"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
-			"spec": map[string]any{"hostPID": true}}}}
+		"spec": map[string]any{"template": map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
+			"spec":     map[string]any{"hostPID": true}}}}
 	r := &policy.Request{UID: "u", Operation: policy.Update, Name: "web", Namespace: "shop", Resource: "deployments",
 		Kind: policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Object: object,
-		OldObject: runtime.DeepCopyJSON(object), NamespaceObject: map[string]any{"metadata": map[string]any{"name": "shop"}}}
+		OldObject:       runtime.DeepCopyJSON(object),
+		NamespaceObject: map[string]any{"metadata": map[string]any{"name": "shop"}}}
 	r.UserInfo = policy.UserInfo{Username: "ann", UID: "1", Groups: []string{"a", "b"}}
 	return r
 }
@@ -67,7 +69,8 @@ func TestADigestIsThatOfWhatIsRead(t *testing.T) {
 		{about: "the name", reads: []string{"input.request.name", "input.review.name"},
 			change: func(r *policy.Request) { r.Name = "other" }},
 		{about: "the namespace", reads: []string{"input.request.namespace", "input.review.namespace",
-			"input.pod.metadata.namespace", "input.pod.metadata"}, change: func(r *policy.Request) { r.Namespace = "other" }},
+			"input.pod.metadata.namespace", "input.pod.metadata"},
+			change: func(r *policy.Request) { r.Namespace = "other" }},
 		{about: "the user", reads: []string{"input.request.userInfo.username", "input.review.userInfo"},
 			change: func(r *policy.Request) { r.UserInfo.Username = "zoe" }},
 		{about: "the user's UID", reads: []string{"input.request.userInfo.uid"},
@@ -80,8 +83,8 @@ func TestADigestIsThatOfWhatIsRead(t *testing.T) {
 			change: func(r *policy.Request) { r.DryRun = true }},
 		{about: "the Namespace", reads: []string{"input.review.namespaceObject.metadata"},
 			change: func(r *policy.Request) { r.NamespaceObject = nil }},
-		{about: "the object's name", reads: []string{"input.object.metadata.name", "input.pod.metadata.name", "input.pod",
-			"input.review.object.metadata"}, change: func(r *policy.Request) {
+		{about: "the object's name", reads: []string{"input.object.metadata.name", "input.pod.metadata.name",
+			"input.pod", "input.review.object.metadata"}, change: func(r *policy.Request) {
 			r.Object["metadata"].(map[string]any)["name"] = "other"
 		}},
 		{about: "the old object", reads: []string{"input.request.oldObject.metadata.labels.app",
@@ -128,8 +131,8 @@ func TestADigestOfADeletionIsOfTheOldObject(t *testing.T) {
 	}
 }
 
-// TestWhatGivesAnotherAnswerAnotherTimeIsKnown: of what rules may call, only what asks for the time gives another answer
-// to the same question.
+// TestWhatGivesAnotherAnswerAnotherTimeIsKnown: of what rules may call, only what asks for the time gives another
+// answer to the same question.
 func TestWhatGivesAnotherAnswerAnotherTimeIsKnown(t *testing.T) {
 	known := 0
 	for _, f := range builtins.Permitted().Builtins {

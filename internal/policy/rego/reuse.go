@@ -66,20 +66,21 @@ func (e *excerpt) write(to *facts.Text, r *policy.Request, digests *facts.Digest
 	if e.readsPod {
 		e.writePod(to, r, digests)
 	}
+	e.writeRequest(to, r)
+}
+
+// writeRequest writes what the rules read of a request besides its objects.
+func (e *excerpt) writeRequest(to *facts.Text, r *policy.Request) {
 	for _, text := range []struct {
 		read bool
 		text string
-	}{{e.uid, r.UID}, {e.name, r.Name}, {e.namespace, r.Namespace}, {e.user, r.UserInfo.Username},
-		{e.user, r.UserInfo.UID}} {
+	}{{e.uid, r.UID}, {e.name, r.Name}, {e.namespace, r.Namespace}} {
 		if text.read {
 			to.Text(text.text)
 		}
 	}
 	if e.user {
-		for _, group := range r.UserInfo.Groups {
-			to.Text(group)
-		}
-		to.None()
+		writeUser(to, r.UserInfo)
 	}
 	if e.dryRun {
 		to.Excerpt(nil, r.DryRun)
@@ -90,6 +91,15 @@ func (e *excerpt) write(to *facts.Text, r *policy.Request, digests *facts.Digest
 	case e.namespaceObject:
 		to.None()
 	}
+}
+
+func writeUser(to *facts.Text, u policy.UserInfo) {
+	to.Text(u.Username)
+	to.Text(u.UID)
+	for _, group := range u.Groups {
+		to.Text(group)
+	}
+	to.None()
 }
 
 // writePod writes what podTerm makes the Pod of.
@@ -140,6 +150,7 @@ func (c *Compiled) digest(in *Input) (d reuse.Digest, reusable bool) {
 // asksForTime says that a program calls what gives another answer another time.
 func asksForTime(planned *ir.Policy) bool {
 	return slices.ContainsFunc(planned.Static.BuiltinFuncs, func(f *ir.BuiltinFunc) bool {
-		return f.Name == ast.NowNanos.Name || f.Name == ast.JWTDecodeVerify.Name || strings.HasPrefix(f.Name, "crypto.x509.")
+		return f.Name == ast.NowNanos.Name || f.Name == ast.JWTDecodeVerify.Name ||
+			strings.HasPrefix(f.Name, "crypto.x509.")
 	})
 }

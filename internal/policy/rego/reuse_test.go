@@ -95,7 +95,8 @@ func TestWhatIsReusedIsWhatWouldBeFound(t *testing.T) {
 					if err != nil {
 						rt.Skip(err)
 					}
-					want, got := anew.Evaluate(t.Context(), part, time.Minute), reusing.Evaluate(t.Context(), part, time.Minute)
+					want := anew.Evaluate(t.Context(), part, time.Minute)
+					got := reusing.Evaluate(t.Context(), part, time.Minute)
 					if diff := cmp.Diff(want, got, cmp.Comparer(sameError),
 						cmpopts.IgnoreFields(policy.Decision{}, "Reused")); diff != "" {
 						rt.Fatalf("%s\nof %v (-evaluated +with a memory):\n%s", rules, r, diff)

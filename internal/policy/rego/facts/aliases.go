@@ -43,11 +43,23 @@ func newAliases(r *reader, rule *ast.Rule, arguments []argument) *aliases {
 			}
 		}
 	}
-	left := equalitiesOf(rule)
 	elements, concern := a.elementsOf(rule)
 	for v, times := range a.bound {
 		concern[v] += times
 	}
+	a.nameAll(rule, concern)
+	maps.DeleteFunc(elements, func(v ast.Var, _ set) bool {
+		_, isArgument := a.arguments[v]
+		return isArgument || concern[v] != 1
+	})
+	a.elements = elements
+	return a
+}
+
+// nameAll takes each equality of a rule that concerns a variable of which nothing else is said for its name. What
+// concerns a variable besides is counted.
+func (a *aliases) nameAll(rule *ast.Rule, concern map[ast.Var]int) {
+	left := equalitiesOf(rule)
 	for _, e := range left {
 		for _, side := range e.sides {
 			if v, ok := side.Value.(ast.Var); ok {
@@ -63,12 +75,6 @@ func newAliases(r *reader, rule *ast.Rule, arguments []argument) *aliases {
 			return named
 		})
 	}
-	maps.DeleteFunc(elements, func(v ast.Var, _ set) bool {
-		_, isArgument := a.arguments[v]
-		return isArgument || concern[v] != 1
-	})
-	a.elements = elements
-	return a
 }
 
 // boundOtherwise are the variables that something else than an equality binds, once for each: patterns among the

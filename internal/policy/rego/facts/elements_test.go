@@ -46,7 +46,8 @@ func TestElementsOfSetsAreReadInPart(t *testing.T) {
 			"has(c, key) if c[key]\ndeny contains \"x\" if { c := containers[_]; has(c, input.object.key) }",
 			"name image rest"},
 		"a function of one key, called with two": {"both",
-			"has(c, key) if c[key]\ndeny contains \"x\" if { c := containers[_]; has(c, \"image\"); not has(c, \"name\") }",
+			"has(c, key) if c[key]\ndeny contains \"x\" if { c := containers[_]; has(c, \"image\"); " +
+				"not has(c, \"name\") }",
 			"name image"},
 		"a function that compares the key with another argument": {"it isn't known to be that one",
 			"has(c, key, key) if c[key]\ndeny contains \"x\" if { c := containers[_]; has(c, \"image\", \"image\") }",
@@ -54,12 +55,14 @@ func TestElementsOfSetsAreReadInPart(t *testing.T) {
 		"a key that a rule names": {"it may be another where it is compared",
 			`deny contains "x" if { c := containers[_]; some key; c[key]; not key == "image" }`, "name image rest"},
 		"a set of a set": {"each of each",
-			"bad contains c if { c := containers[_]; c.name }\ndeny contains \"x\" if { c := bad[_]; c.image == \"a\" }",
+			"bad contains c if { c := containers[_]; c.name }\n" +
+				"deny contains \"x\" if { c := bad[_]; c.image == \"a\" }",
 			"name image"},
 		"a set of parts": {"what is put into it is used whole",
 			"images contains i if i := containers[_].image\ndeny contains i if i := images[_]", "image"},
 		"a set of what is made of parts": {"what it is made of is read",
-			"pairs contains {\"i\": c.image} if c := containers[_]\ndeny contains \"x\" if pairs[_].i == \"a\"", "image"},
+			"pairs contains {\"i\": c.image} if c := containers[_]\n" +
+				"deny contains \"x\" if pairs[_].i == \"a\"", "image"},
 		"in a set comprehension": {"equal elements give the same",
 			`deny contains "x" if count({c.image | c := containers[_]}) > 1`, "image"},
 		"not in an object": {"equal elements give the same",
@@ -117,8 +120,9 @@ func TestElementsOfSetsAreReadInPart(t *testing.T) {
 
 // TestARuleThatMakesSeveralSetsIsNoSet: what a reference to it leads to isn't an element.
 func TestARuleThatMakesSeveralSetsIsNoSet(t *testing.T) {
-	object := readsOf(t, v1alpha1.RegoV1, "s[key] contains c if { some key in [\"a\"]; c := input.object.containers[_] }\n"+
-		"deny contains \"x\" if { some k; c := s[k]; c[_].image }").Below([]string{"object"})
+	object := readsOf(t, v1alpha1.RegoV1,
+		"s[key] contains c if { some key in [\"a\"]; c := input.object.containers[_] }\n"+
+			"deny contains \"x\" if { some k; c := s[k]; c[_].image }").Below([]string{"object"})
 	if of := object.Of("containers").OfElement(); !of.Whole() {
 		t.Errorf("it reads %v of each", of)
 	}

@@ -222,7 +222,8 @@ func TestFieldsAreToldApart(t *testing.T) {
 	for i, value := range []any{
 		map[string]any{}, map[string]any{"a": one}, map[string]any{"b": one}, map[string]any{"a": one, "b": two},
 		map[string]any{"a": two, "b": one}, map[string]any{"a": map[string]any{}, "b": two},
-		map[string]any{"a": map[string]any{"a": one}, "b": two}, map[string]any{"a": map[string]any{"a": one, "b": two}},
+		map[string]any{"a": map[string]any{"a": one}, "b": two},
+		map[string]any{"a": map[string]any{"a": one, "b": two}},
 		map[string]any{"a": map[string]any{"b": one}, "b": two}, map[string]any{"a": map[string]any{"b": two}},
 	} {
 		text := string(excerptOf(fields, value))

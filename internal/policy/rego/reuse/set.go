@@ -77,8 +77,8 @@ func (s *Set) Has(d Digest) bool {
 	return true
 }
 
-// Worth says whether it is worthwhile to make a digest and to ask for it. Where hardly anything was found of late, as of
-// a policy that reads each object's name, it is so once in so many times only.
+// Worth says whether it is worthwhile to make a digest and to ask for it. Where hardly anything was found of late, as
+// of a policy that reads each object's name, it is so once in so many times only.
 func (s *Set) Worth() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

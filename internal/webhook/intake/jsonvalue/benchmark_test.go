@@ -21,13 +21,16 @@ func pod() []byte {
 		for v := range 12 {
 			name := fmt.Sprintf("SETTING_%d_%d", i, v)
 			env = append(env, map[string]any{"name": name, "value": "a value of the usual length"})
-			fields[`k:{"name":"`+name+`"}`] = map[string]any{".": map[string]any{}, "f:name": map[string]any{}, "f:value": map[string]any{}}
+			fields[`k:{"name":"`+name+`"}`] = map[string]any{".": map[string]any{}, "f:name": map[string]any{},
+				"f:value": map[string]any{}}
 		}
-		containers = append(containers, map[string]any{"name": fmt.Sprint("c", i), "image": "registry.example.com/shop/web:1.2.3",
-			"env": env, "ports": []any{map[string]any{"containerPort": 8080 + i, "protocol": "TCP"}},
+		containers = append(containers, map[string]any{"name": fmt.Sprint("c", i),
+			"image": "registry.example.com/shop/web:1.2.3", "env": env,
+			"ports":     []any{map[string]any{"containerPort": 8080 + i, "protocol": "TCP"}},
 			"resources": map[string]any{"limits": map[string]any{"cpu": "1", "memory": "512Mi"}}})
 	}
-	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"containers": containers},
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Pod",
+		"spec": map[string]any{"containers": containers},
 		"metadata": map[string]any{"name": "web", "namespace": "shop", "labels": map[string]any{"app": "web"},
 			"managedFields": []any{map[string]any{"manager": "kube-controller-manager", "fieldsV1": fields}}}})
 	if err != nil {

@@ -21,9 +21,9 @@ const (
 // ErrNoObject is for a text that is JSON, but neither an object nor null.
 var ErrNoObject = errors.New("it isn't an object")
 
-// Object is the object that a text is; nil for null. Numbers are int64 where they have neither fraction nor exponent and
-// fit, float64 otherwise. Of several fields of one name the last counts. The error says at which byte the text is no
-// JSON.
+// Object is the object that a text is; nil for null. Numbers are int64 where they have neither fraction nor exponent
+// and fit, float64 otherwise. Of several fields of one name the last counts. The error says at which byte the text is
+// no JSON.
 func Object(text []byte) (map[string]any, error) {
 	d, _ := decoders.Get().(*decoder)
 	defer d.keep()

@@ -31,7 +31,8 @@ func (d *decoder) string() ([]byte, error) {
 }
 
 func (d *decoder) control() error {
-	return fmt.Errorf("it has the control character %q at byte %d, which must be written as an escape", d.text[d.at], d.at)
+	return fmt.Errorf("it has the control character %q at byte %d, which must be written as an escape", d.text[d.at],
+		d.at)
 }
 
 // unquoted reads the rest of a text with escapes, or with what isn't ASCII, from there on. What isn't UTF-8 becomes
@@ -144,25 +145,29 @@ func (d *decoder) number() (any, error) {
 	default:
 		return nil, d.unexpected("a value")
 	}
-	whole := true
+	end := d.at
 	if d.next() == '.' {
-		whole = false
 		d.at++
 		if !d.digits() {
 			return nil, d.unexpected("a digit")
 		}
 	}
-	if b := d.next(); b == 'e' || b == 'E' {
-		whole = false
-		d.at++
-		if b := d.next(); b == '+' || b == '-' {
-			d.at++
-		}
-		if !d.digits() {
-			return nil, d.unexpected("a digit")
-		}
+	if !d.exponent() {
+		return nil, d.unexpected("a digit")
 	}
-	return numberOf(string(d.text[start:d.at]), whole)
+	return numberOf(string(d.text[start:d.at]), d.at == end)
+}
+
+// exponent skips that of a number, if it has one; false where it has no digit.
+func (d *decoder) exponent() bool {
+	if b := d.next(); b != 'e' && b != 'E' {
+		return true
+	}
+	d.at++
+	if b := d.next(); b == '+' || b == '-' {
+		d.at++
+	}
+	return d.digits()
 }
 
 func numberOf(text string, whole bool) (any, error) {

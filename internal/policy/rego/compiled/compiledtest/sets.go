@@ -79,14 +79,20 @@ func (w *setWriter) element() string {
 
 // use writes a line that does something with what is in scope.
 func (w *setWriter) use() string {
-	s, v, f := w.set(), w.known(), w.field()
-	q := w.fresh()
-	inner := strings.ReplaceAll(w.of("$ := "+s+"[_]", s+"[$]", "some $ in "+s), "$", q)
-	if v2 := w.known(); w.of("plain", "plain", "tested") == "tested" {
-		inner += "; " + w.of(q+"."+f, q+" != "+v2, q+".a == "+v2+".a", "not has("+q+", \"b\")")
+	switch w.of("test", "test", "bind", "bind", "gather", "gather", "gather") {
+	case "test":
+		return w.test()
+	case "bind":
+		return w.bound()
+	default:
+		return w.gathered()
 	}
-	switch w.of("field", "equal", "equal", "not", "function", "negated", "bind", "count", "array", "array", "set", "object",
-		"every", "nested", "walk", "key", "alias", "with", "call") {
+}
+
+// test writes a line that holds or doesn't.
+func (w *setWriter) test() string {
+	s, v, f := w.set(), w.known(), w.field()
+	switch w.of("field", "equal", "equal", "not", "function", "negated", "every") {
 	case "field":
 		return v + "." + f
 	case "equal":
@@ -94,11 +100,42 @@ func (w *setWriter) use() string {
 	case "not":
 		return "not " + s + "[" + v + "]"
 	case "function":
-		return w.of("has", "lacks", "twice", "among") + fmt.Sprintf("(%s)", v+w.of(`, "a"`, `, "b"`, ", input.key", ", "+v, ""))
+		return w.of("has", "lacks", "twice", "among") +
+			fmt.Sprintf("(%s)", v+w.of(`, "a"`, `, "b"`, ", input.key", ", "+v, ""))
 	case "negated":
 		return "not has(" + v + `, "` + f + `")`
-	case "bind":
-		return w.bind("$ := %s", w.of("value("+v+`, "`+f+`")`, "same("+v+")", "first("+v+")", "others("+v+`, "`+f+`")`, v+"."+f))
+	default:
+		q := w.fresh()
+		return fmt.Sprintf("every %s in %s { %s.%s }", q, s, q, f)
+	}
+}
+
+// bound writes a line that brings a variable into scope, which stands for some part or for all of what is known.
+func (w *setWriter) bound() string {
+	s, v, f := w.set(), w.known(), w.field()
+	switch w.of("function", "walk", "key", "alias", "with") {
+	case "function":
+		return w.bind("$ := %s", w.of("value("+v+`, "`+f+`")`, "same("+v+")", "first("+v+")",
+			"others("+v+`, "`+f+`")`, v+"."+f))
+	case "walk":
+		return w.bind("walk(%s, [_, $])", v)
+	case "key":
+		return w.bind("%s[$]; not $ == \"%s\"", v, f)
+	case "alias":
+		return w.bind("$ := %s", w.of(s, v, "["+v+"]", "{"+v+"}"))
+	default:
+		return w.bind("$ := count(%s) with data.test.%s as {1}", s, w.set())
+	}
+}
+
+// gathered writes a line that gathers something of each element.
+func (w *setWriter) gathered() string {
+	s, f, q := w.set(), w.field(), w.fresh()
+	inner := strings.ReplaceAll(w.of("$ := "+s+"[_]", s+"[$]", "some $ in "+s), "$", q)
+	if v := w.known(); w.of("plain", "plain", "tested") == "tested" {
+		inner += "; " + w.of(q+"."+f, q+" != "+v, q+".a == "+v+".a", "not has("+q+", \"b\")")
+	}
+	switch w.of("count", "array", "array", "set", "object", "nested", "sum") {
 	case "count":
 		return w.bind("$ := count(%s)", s)
 	case "array":
@@ -107,18 +144,8 @@ func (w *setWriter) use() string {
 		return w.bind("$ := {%s | %s}", w.of("1", q+"."+f, q), inner)
 	case "object":
 		return w.bind("$ := {%s.%s: %s | %s}", q, f, w.of("1", q+"."+w.field(), q), inner)
-	case "every":
-		return fmt.Sprintf("every %s in %s { %s.%s }", q, s, q, f)
 	case "nested":
 		return w.bind("$ := [n | n := count({%s.%s | %s})]", q, f, inner)
-	case "walk":
-		return w.bind("walk(%s, [_, $])", v)
-	case "key":
-		return w.bind("%s[$]; not $ == \"%s\"", v, f)
-	case "alias":
-		return w.bind("$ := %s", w.of(s, v, "["+v+"]", "{"+v+"}"))
-	case "with":
-		return w.bind("$ := count(%s) with data.test.%s as {1}", s, w.set())
 	default:
 		return w.bind("$ := sum([n | n := %s[_].a])", s)
 	}
@@ -152,7 +179,8 @@ func (w *setWriter) aSet(name string) string {
 		if len(w.sets) > 0 && w.of("plain", "plain", "tested") == "tested" {
 			from = append(from, w.use())
 		}
-		out = append(out, fmt.Sprintf("%s contains %s if {\n\t%s\n}", name, w.of(w.known(), w.known(), w.known(), w.put()),
+		element := w.of(w.known(), w.known(), w.known(), w.put())
+		out = append(out, fmt.Sprintf("%s contains %s if {\n\t%s\n}", name, element,
 			strings.Join(from, "\n\t")))
 	}
 	return strings.Join(out, "\n\n")
@@ -202,5 +230,6 @@ func SetInput(t *rapid.T) string {
 		}
 		return "[" + strings.Join(elements, ", ") + "]"
 	}
-	return fmt.Sprintf(`{"items": %s, "more": %s, "key": %q}`, list(), list(), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key"))
+	return fmt.Sprintf(`{"items": %s, "more": %s, "key": %q}`, list(), list(),
+		rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key"))
 }
