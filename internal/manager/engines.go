@@ -29,8 +29,8 @@ func (o *engineOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.engine, "engine", string(rego.CompiledEngine),
 		"what evaluates rules: topdown (OPA's own engine) or compiled (rules are compiled, and topdown is asked "+
 			"where anything goes wrong); the verdicts are the same")
-	f.BoolVar(&o.reuse, "reuse-verdicts", true, "don't evaluate a policy again for an object of which it reads the "+
-		"same as of one before, where it has found nothing; only for the compiled engine")
+	f.BoolVar(&o.reuse, "reuse-verdicts", true, "don't ask a policy again where all that its rules read is "+
+		"the same as in an input in which they found neither violations nor warnings; only for the compiled engine")
 	f.Float64Var(&o.compare, "engine-compare", 0.01, "the share of the compiled engine's verdicts, from 0 to 1, "+
 		"that topdown gives again in the background, to compare them; a revision of a policy is topdown's in this "+
 		"process once they differ")

@@ -28,6 +28,7 @@ func comparisons(ctx context.Context) (lines []string) {
 	Expect(err).NotTo(HaveOccurred())
 	for line := range strings.Lines(string(page)) {
 		if strings.HasPrefix(line, "evenkeel_engine_comparisons_total{") ||
+			strings.HasPrefix(line, "evenkeel_engine_verdicts_reused_total ") ||
 			strings.HasPrefix(line, "evenkeel_policy_engines_differ{") {
 			lines = append(lines, strings.TrimSpace(line))
 		}
@@ -36,7 +37,8 @@ func comparisons(ctx context.Context) (lines []string) {
 }
 
 var _ = Describe("The engines", func() {
-	It("give the same verdicts of all that was judged, and a policy says which judges it", func(ctx context.Context) {
+	It("give the same verdicts of all that was judged, reused ones too, and a policy says which judges it", func(
+		ctx context.Context) {
 		namespace := suite.Namespace(ctx, "engines")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.DenyState("bad")))
@@ -46,6 +48,7 @@ var _ = Describe("The engines", func() {
 		Expect(suite.Policy(ctx, namespace).Status.Engine).To(Equal(&v1alpha1.PolicyEngine{Name: "compiled"}))
 		Eventually(ctx, comparisons).Should(ContainElement(MatchRegexp(`result="same"} [1-9]`)))
 		Expect(comparisons(ctx)).To(ContainElement(`evenkeel_engine_comparisons_total{result="different"} 0`))
+		Expect(comparisons(ctx)).To(ContainElement(MatchRegexp(`evenkeel_engine_verdicts_reused_total [1-9]`)))
 		Expect(comparisons(ctx)).NotTo(ContainElement(HavePrefix("evenkeel_policy_engines_differ")))
 	})
 })

@@ -169,7 +169,7 @@ func (c *Comparer) compare(ctx context.Context, e *Evaluation) {
 	told := digest(e, &again)
 	c.log.Error(fmt.Errorf("the engines differ in %s", strings.Join(parts, ", ")),
 		"topdown judges this revision from now on, in this process", "policy", e.Policy.Name(),
-		"revision", e.Policy.Revision(), "engine", e.Decision.Engine, "digest", told)
+		"revision", e.Policy.Revision(), "engine", e.Decision.Engine, "reused", e.Decision.Reused, "digest", told)
 	if c.recorder != nil {
 		announce(c.recorder, e.Policy, parts, told)
 	}

@@ -36,7 +36,8 @@ type Input struct {
 	sizes func() (map[ast.Value]int64, int64)
 	// inventory is what rules may look up besides; nil for nothing.
 	inventory *inventory.View
-	// request is what was converted; nil where the input was made of something else.
+	// request is what is converted, and digests are those of its parts; both are nil where no verdict on it may be
+	// reused.
 	request *policy.Request
 	digests *facts.Digests
 	// whole makes the same input with all of the request's objects; nil where it has all of them.
@@ -163,16 +164,33 @@ func (in *Input) fields(parameters *ast.Term) [][2]*ast.Term {
 	return append(fields, pair("parameters", parameters))
 }
 
-// Whole is the same input with all of the request's objects. Until then the request must stay as it is.
+// Anew is the same request, about which every policy is asked, whatever it has found before.
+func (in *Input) Anew() *Input {
+	if in == nil {
+		return nil
+	}
+	own := *in
+	own.request, own.digests = nil, nil
+	return &own
+}
+
+// Whole is the same input with all of the request's objects. Until then the request must stay as it is; it isn't kept
+// any longer.
 func (in *Input) Whole() (*Input, error) {
-	if in == nil || in.whole == nil {
-		return in, nil
+	if in == nil {
+		return nil, nil //nolint:nilnil // what isn't there is whole
 	}
-	whole, err := in.whole()
-	if err != nil || in.inventory == nil {
-		return whole, err
+	whole := in.Anew()
+	if in.whole != nil {
+		all, err := in.whole()
+		if err != nil {
+			return nil, err
+		}
+		whole = all.Anew()
+		whole.inventory = in.inventory
 	}
-	return whole.Over(in.inventory), nil
+	_, err := whole.shared()
+	return whole, err
 }
 
 func objectTerms(r *policy.Request, read *facts.Fields) (object, oldObject *ast.Term, err error) {

@@ -124,13 +124,17 @@ func (e *excerpt) writePod(to *facts.Text, r *policy.Request, digests *facts.Dig
 	}
 	if e.podName {
 		metadata, _ := judged["metadata"].(map[string]any)
-		to.Excerpt(facts.All().Excerpt(), metadata["name"])
+		if name, there := metadata["name"]; there {
+			to.Excerpt(facts.All().Excerpt(), name)
+		} else {
+			to.None()
+		}
 	}
 }
 
 func (e *excerpt) writeObject(to *facts.Text, document byte, object map[string]any, digests *facts.Digests) {
+	to.Excerpt(nil, object != nil)
 	if object == nil {
-		to.None()
 		return
 	}
 	for i := range e.object {
@@ -144,7 +148,9 @@ func (c *Compiled) digest(in *Input) (d reuse.Digest, reusable bool) {
 		!c.clean.Worth() {
 		return d, false
 	}
-	return c.clean.Digest(func(text *facts.Text) { c.reading.excerpt.write(text, in.request, in.digests) })
+	text := in.digests.Borrow()
+	defer in.digests.Return(text)
+	return c.clean.Digest(text, func(text *facts.Text) { c.reading.excerpt.write(text, in.request, in.digests) })
 }
 
 // asksForTime says that a program calls what gives another answer another time.

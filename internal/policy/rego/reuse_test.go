@@ -35,6 +35,11 @@ func changes() []func(*policy.Request) {
 	}
 	return []func(*policy.Request){
 		set("other", "metadata", "name"), set("other", "metadata", "namespace"), set(nil, "metadata", "name"),
+		func(r *policy.Request) {
+			for _, object := range []map[string]any{r.Object, in(r.Object, "spec", "template")} {
+				delete(in(object, "metadata"), "name")
+			}
+		},
 		set(map[string]any{}, "metadata", "labels"), set(map[string]any{"app": "x", "b": nil}, "metadata", "labels"),
 		set(map[string]any{"x": "1"}, "metadata", "annotations"), set([]any{}, "metadata", "annotations"),
 		set([]any{map[string]any{"manager": "helm"}, int64(1)}, "metadata", "managedFields"),

@@ -154,7 +154,7 @@ func (a *arrival) decode(ctx context.Context, e *envelope, length int, review *R
 	if err != nil {
 		return busy()
 	}
-	if why := decodeObjects(e, review.Request); why != nil {
+	if why := decodeObjects(&a.reader.decoder, e, review.Request); why != nil {
 		release()
 		return why
 	}
@@ -164,12 +164,12 @@ func (a *arrival) decode(ctx context.Context, e *envelope, length int, review *R
 	return nil
 }
 
-func decodeObjects(e *envelope, into *policy.Request) *Unread {
+func decodeObjects(decoder *jsonvalue.Decoder, e *envelope, into *policy.Request) *Unread {
 	for name, object := range map[string]*map[string]any{"object": &into.Object, "oldObject": &into.OldObject} {
 		if len(e.fields[name]) == 0 {
 			continue
 		}
-		decoded, err := jsonvalue.Object(e.fields[name])
+		decoded, err := decoder.Object(e.fields[name])
 		if err != nil {
 			return unread(Undecodable, "its %s can't be decoded: %v", name, err)
 		}

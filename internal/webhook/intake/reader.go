@@ -9,6 +9,8 @@ import (
 	"mime"
 	"net/http"
 	"time"
+
+	"evenkeel.dev/evenkeel/internal/webhook/intake/jsonvalue"
 )
 
 // MaxDepth is how deep an object may be nested, the limit of the API server's own
@@ -53,6 +55,7 @@ type Reader struct {
 	// prefix, while they arrive; small and large that for what they hold. What is
 	// small never waits for what is large.
 	reading, small, large *Queue
+	decoder               jsonvalue.Decoder
 }
 
 // NewReader makes a reader. A fifth of the memory is for text, half as much for what

@@ -3,7 +3,6 @@
 package facts
 
 import (
-	"encoding/binary"
 	"maps"
 	"math"
 	"slices"
@@ -29,42 +28,6 @@ func (f *Fields) Excerpt() *Excerpt {
 		e.below = append(e.below, f.named[name].Excerpt())
 	}
 	return e
-}
-
-// Text is bytes that excerpts are written to, each behind the other. Values of different types, and parts of different
-// lengths, are told apart by what stands before them.
-type Text struct {
-	Bytes []byte
-	// Most bounds the bytes. Failed says that they have become more, or that something isn't a JSON value.
-	Most   int
-	Failed bool
-	// names are the fields of the objects that are being written.
-	names []string
-}
-
-// What stands before a value.
-const (
-	tagNone byte = iota
-	tagNull
-	tagFalse
-	tagTrue
-	tagText
-	tagInteger
-	tagFloat
-	tagObject
-	tagList
-	tagDigest
-)
-
-// None writes that there is nothing.
-func (t *Text) None() { t.tag(tagNone) }
-
-// Text writes a text.
-func (t *Text) Text(text string) {
-	t.size(tagText, len(text))
-	if t.Failed = t.Failed || len(t.Bytes)+len(text) > t.Most; !t.Failed {
-		t.Bytes = append(t.Bytes, text...)
-	}
 }
 
 // Excerpt writes what rules read of a value, as unstructured content holds it.
@@ -101,6 +64,7 @@ func (t *Text) object(e *Excerpt, fields map[string]any) {
 	case e == nil:
 		t.size(tagObject, 0)
 	case !e.whole && e.any == nil && len(e.names) == 0:
+		// It is only asked whether there is an object: Value keeps it as it is, and so it counts whole.
 		t.everyField(&Excerpt{whole: true}, fields)
 	case e.whole || e.any != nil:
 		t.everyField(e, fields)
@@ -116,8 +80,12 @@ func (t *Text) object(e *Excerpt, fields map[string]any) {
 	}
 }
 
-// everyField writes all fields of which anything is read, and those are all.
+// everyField writes all fields of which anything is read, and those are all. Where they are too many it doesn't begin:
+// each takes two bytes at least.
 func (t *Text) everyField(e *Excerpt, fields map[string]any) {
+	if !t.room(2 * len(fields)) {
+		return
+	}
 	first := len(t.names)
 	for name := range fields {
 		t.names = append(t.names, name)
@@ -129,6 +97,7 @@ func (t *Text) everyField(e *Excerpt, fields map[string]any) {
 		t.Text(name)
 		t.Excerpt(e.of(name), fields[name])
 	}
+	clear(t.names[first:])
 	t.names = t.names[:first]
 }
 
@@ -155,19 +124,4 @@ func (t *Text) list(e *Excerpt, elements []any) {
 	for _, element := range elements {
 		t.Excerpt(of, element)
 	}
-}
-
-func (t *Text) tag(tag byte) {
-	t.Bytes = append(t.Bytes, tag)
-	t.Failed = t.Failed || len(t.Bytes) > t.Most
-}
-
-func (t *Text) size(tag byte, size int) {
-	t.tag(tag)
-	t.Bytes = binary.AppendUvarint(t.Bytes, uint64(size))
-}
-
-func (t *Text) number(tag byte, bits uint64) {
-	t.tag(tag)
-	t.Bytes = binary.LittleEndian.AppendUint64(t.Bytes, bits)
 }

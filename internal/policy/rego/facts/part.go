@@ -68,6 +68,27 @@ func (e *Excerpt) describe(to *strings.Builder) {
 type Digests struct {
 	mu    sync.Mutex
 	known map[partOf]digest
+	// free are texts that nobody writes to.
+	free []*Text
+}
+
+// Borrow is a text to write to, until it is returned. It goes with the request.
+func (d *Digests) Borrow() *Text {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if last := len(d.free) - 1; last >= 0 {
+		text := d.free[last]
+		d.free = d.free[:last]
+		return text
+	}
+	return &Text{Most: MaxText}
+}
+
+// Return gives a borrowed text back.
+func (d *Digests) Return(t *Text) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.free = append(d.free, t)
 }
 
 type partOf struct {
@@ -128,17 +149,29 @@ func (t *Text) Part(p *Part, document byte, of any, digests *Digests) {
 }
 
 func (t *Text) digest(e *Excerpt, value any, of partOf, digests *Digests) {
+	if t.Failed {
+		return
+	}
 	made, known := digests.get(of)
 	if !known {
-		begin := len(t.Bytes)
-		t.Excerpt(e, value)
-		if made.none = t.Failed; !t.Failed {
-			made.sum = sha256.Sum256(t.Bytes[begin:])
-		}
-		t.Bytes = t.Bytes[:begin]
+		made = t.sum(e, value)
 		digests.put(of, made)
 	}
-	t.Failed = t.Failed || made.none
+	t.Failed = made.none
 	t.tag(tagDigest) // or a text could be made that looks like a digest
-	t.Bytes = append(t.Bytes, made.sum[:]...)
+	if t.room(len(made.sum)) {
+		t.Bytes = append(t.Bytes, made.sum[:]...)
+	}
+}
+
+// sum is the digest of a part, whatever stands before it, which is left as it is.
+func (t *Text) sum(e *Excerpt, value any) (made digest) {
+	begin, most := len(t.Bytes), t.Most
+	t.Most = begin + MaxText
+	t.Excerpt(e, value)
+	if made.none = t.Failed; !t.Failed {
+		made.sum = sha256.Sum256(t.Bytes[begin:])
+	}
+	t.Bytes, t.Most, t.Failed = t.Bytes[:begin], most, false
+	return made
 }

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reuse remembers which inputs a policy has judged, without keeping them.
+// Package reuse remembers in which inputs a policy has found nothing, without keeping them.
 package reuse

@@ -13,10 +13,8 @@ import (
 const (
 	// mostYoung is how many digests a Set holds at least before it forgets the oldest, and half of how many at most.
 	// Objects that are alike come together: the Pods of a Deployment are made, and listed, one after the other.
-	mostYoung = 256
-	// mostText bounds, in bytes, a content: a larger one isn't remembered.
-	mostText = 64 << 10
-	keyBytes = 32
+	mostYoung = 1024
+	keyBytes  = 32
 	// enough questions tell how often the answer is yes, and mostAsked are counted. Less than one in rarely isn't
 	// worthwhile.
 	enough, mostAsked, rarely = 128, 1024, 16
@@ -29,8 +27,6 @@ type Digest [16]byte
 type Set struct {
 	// key is random, and told to nobody: else two contents with one digest could be sought.
 	key [keyBytes]byte
-	// texts are *facts.Text, kept for the next content.
-	texts sync.Pool
 
 	mu         sync.Mutex
 	young, old map[Digest]struct{}
@@ -45,15 +41,10 @@ func NewSet() *Set {
 	return s
 }
 
-// Digest is that of a content, which write writes: half of the SHA-256 of the key and the content. It has none where
-// the content is too large.
-func (s *Set) Digest(write func(*facts.Text)) (d Digest, ok bool) {
-	text, kept := s.texts.Get().(*facts.Text)
-	if !kept {
-		text = &facts.Text{Most: mostText}
-	}
-	defer s.texts.Put(text)
-	text.Bytes, text.Failed = append(text.Bytes[:0], s.key[:]...), false
+// Digest is that of a content, which write writes to the text: half of the SHA-256 of the key and the content. It has
+// none where the content is too large.
+func (s *Set) Digest(text *facts.Text, write func(*facts.Text)) (d Digest, ok bool) {
+	text.Begin(s.key[:])
 	write(text)
 	if text.Failed {
 		return d, false

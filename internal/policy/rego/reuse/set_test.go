@@ -12,7 +12,7 @@ import (
 )
 
 func digest(s *Set, content string) Digest {
-	d, _ := s.Digest(func(t *facts.Text) { t.Text(content) })
+	d, _ := s.Digest(&facts.Text{Most: facts.MaxText}, func(t *facts.Text) { t.Text(content) })
 	return d
 }
 
@@ -65,11 +65,11 @@ func TestASetIsSafeForConcurrentUse(t *testing.T) {
 }
 
 func TestWhatIsTooLargeHasNoDigest(t *testing.T) {
-	s := NewSet()
-	if d, ok := s.Digest(func(t *facts.Text) { t.Text(strings.Repeat("x", mostText)) }); ok {
+	s, text := NewSet(), &facts.Text{Most: facts.MaxText}
+	if d, ok := s.Digest(text, func(t *facts.Text) { t.Text(strings.Repeat("x", facts.MaxText)) }); ok {
 		t.Errorf("it has the digest %x", d)
 	}
-	if _, ok := s.Digest(func(t *facts.Text) { t.Text("x") }); !ok {
+	if _, ok := s.Digest(text, func(t *facts.Text) { t.Text("x") }); !ok {
 		t.Error("a small one that comes after it has none")
 	}
 }

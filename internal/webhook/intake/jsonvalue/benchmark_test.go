@@ -40,9 +40,9 @@ func pod() []byte {
 }
 
 func BenchmarkObject(b *testing.B) {
-	text := pod()
+	text, decoder := pod(), &jsonvalue.Decoder{}
 	for name, decode := range map[string]func() (map[string]any, error){
-		"jsonvalue": func() (map[string]any, error) { return jsonvalue.Object(text) },
+		"jsonvalue": func() (map[string]any, error) { return decoder.Object(text) },
 		"sigs.k8s.io-json": func() (out map[string]any, err error) {
 			return out, kjson.UnmarshalCaseSensitivePreserveInts(text, &out)
 		},

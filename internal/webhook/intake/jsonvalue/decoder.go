@@ -11,8 +11,9 @@ import (
 const (
 	// maxDepth is how far objects and lists may be nested: as far as in sigs.k8s.io/json.
 	maxDepth = 10_000
-	// mostKept bounds how many fields and elements a decoder that is kept has room for.
-	mostKept = 4096
+	// mostKept bounds for how many fields, and for how many elements, memory is kept, and mostUnescaped for how many bytes
+	// of a text with escapes.
+	mostKept, mostUnescaped = 4096, 4096
 	// names is how many names of fields are kept, and longestName how long one is at most, in bytes.
 	names       = 512
 	longestName = 64
@@ -21,19 +22,29 @@ const (
 // ErrNoObject is for a text that is JSON, but neither an object nor null.
 var ErrNoObject = errors.New("it isn't an object")
 
+// Decoder decodes texts, and keeps the memory that it takes for the next ones. The zero Decoder is ready to use, by
+// several goroutines at once. Of what it has decoded it keeps names of fields alone.
+type Decoder struct{ readers sync.Pool }
+
 // Object is the object that a text is; nil for null. Numbers are int64 where they have neither fraction nor exponent
 // and fit, float64 otherwise. Of several fields of one name the last counts. The error says at which byte the text is
 // no JSON.
-func Object(text []byte) (map[string]any, error) {
-	d, _ := decoders.Get().(*decoder)
-	defer d.keep()
-	d.text, d.at, d.depth = text, 0, 0
-	value, err := d.value()
+func (d *Decoder) Object(text []byte) (map[string]any, error) {
+	r, kept := d.readers.Get().(*reader)
+	if !kept {
+		r = &reader{}
+	}
+	defer func() {
+		r.forget()
+		d.readers.Put(r)
+	}()
+	r.text, r.at, r.depth = text, 0, 0
+	value, err := r.value()
 	if err != nil {
 		return nil, err
 	}
-	if b := d.token(); b != 0 || d.at < len(text) {
-		return nil, d.unexpected("the end")
+	if b := r.token(); b != 0 || r.at < len(text) {
+		return nil, r.unexpected("the end")
 	}
 	object, isObject := value.(map[string]any)
 	if !isObject && value != nil {
@@ -42,10 +53,8 @@ func Object(text []byte) (map[string]any, error) {
 	return object, nil
 }
 
-var decoders = sync.Pool{New: func() any { return &decoder{} }} //nolint:gochecknoglobals // memory that is used again
-
-// decoder reads one text from its beginning to its end.
-type decoder struct {
+// reader reads one text from its beginning to its end.
+type reader struct {
 	text  []byte
 	at    int
 	depth int
@@ -64,22 +73,28 @@ type field struct {
 	value any
 }
 
-// keep keeps the decoder's memory for another text, and nothing of what was in this one but names.
-func (d *decoder) keep() {
-	d.text = nil
-	if cap(d.fields) > mostKept || cap(d.elements) > mostKept || cap(d.unescaped) > mostKept {
-		return
+// forget keeps memory for another text, and nothing of what was in this one but names.
+func (r *reader) forget() {
+	r.text = nil
+	clear(r.fields) // what is left where the text was no JSON
+	clear(r.elements)
+	clear(r.unescaped[:cap(r.unescaped)])
+	r.fields, r.elements, r.unescaped = r.fields[:0], r.elements[:0], r.unescaped[:0]
+	if cap(r.fields) > mostKept {
+		r.fields = nil
 	}
-	clear(d.fields)
-	clear(d.elements)
-	d.fields, d.elements = d.fields[:0], d.elements[:0]
-	decoders.Put(d)
+	if cap(r.elements) > mostKept {
+		r.elements = nil
+	}
+	if cap(r.unescaped) > mostUnescaped {
+		r.unescaped = nil
+	}
 }
 
 // token skips white space and says which byte comes next; 0 at the end.
-func (d *decoder) token() byte {
-	for ; d.at < len(d.text); d.at++ {
-		switch b := d.text[d.at]; b {
+func (r *reader) token() byte {
+	for ; r.at < len(r.text); r.at++ {
+		switch b := r.text[r.at]; b {
 		case ' ', '\t', '\n', '\r':
 		default:
 			return b
@@ -88,139 +103,139 @@ func (d *decoder) token() byte {
 	return 0
 }
 
-func (d *decoder) value() (any, error) {
-	switch b := d.token(); b {
+func (r *reader) value() (any, error) {
+	switch b := r.token(); b {
 	case '{', '[':
-		return d.nested(b)
+		return r.nested(b)
 	case '"':
-		text, err := d.string()
+		text, err := r.string()
 		if err != nil {
 			return nil, err
 		}
 		return string(text), nil
 	case 't':
-		return true, d.literal("true")
+		return true, r.literal("true")
 	case 'f':
-		return false, d.literal("false")
+		return false, r.literal("false")
 	case 'n':
-		return nil, d.literal("null")
+		return nil, r.literal("null")
 	default:
-		return d.number()
+		return r.number()
 	}
 }
 
-func (d *decoder) nested(begin byte) (value any, err error) {
-	if d.depth++; d.depth > maxDepth {
-		return nil, fmt.Errorf("it is nested more than %d deep at byte %d", maxDepth, d.at)
+func (r *reader) nested(begin byte) (value any, err error) {
+	if r.depth++; r.depth > maxDepth {
+		return nil, fmt.Errorf("it is nested more than %d deep at byte %d", maxDepth, r.at)
 	}
 	if begin == '{' {
-		value, err = d.object()
+		value, err = r.object()
 	} else {
-		value, err = d.list()
+		value, err = r.list()
 	}
-	d.depth--
+	r.depth--
 	return value, err
 }
 
-func (d *decoder) object() (any, error) {
-	first := len(d.fields)
-	for end := d.begins('}'); !end; {
-		if d.token() != '"' {
-			return nil, d.unexpected("a field's name")
+func (r *reader) object() (any, error) {
+	first := len(r.fields)
+	for end := r.begins('}'); !end; {
+		if r.token() != '"' {
+			return nil, r.unexpected("a field's name")
 		}
-		text, err := d.string()
+		text, err := r.string()
 		if err != nil {
 			return nil, err
 		}
-		name := d.name(text)
-		if d.token() != ':' {
-			return nil, d.unexpected("a colon")
+		name := r.name(text)
+		if r.token() != ':' {
+			return nil, r.unexpected("a colon")
 		}
-		d.at++
-		value, err := d.value()
+		r.at++
+		value, err := r.value()
 		if err != nil {
 			return nil, err
 		}
-		d.fields = append(d.fields, field{name: name, value: value})
-		if end, err = d.ends('}'); err != nil {
+		r.fields = append(r.fields, field{name: name, value: value})
+		if end, err = r.ends('}'); err != nil {
 			return nil, err
 		}
 	}
-	out := make(map[string]any, len(d.fields)-first)
-	for _, f := range d.fields[first:] {
+	out := make(map[string]any, len(r.fields)-first)
+	for _, f := range r.fields[first:] {
 		out[f.name] = f.value
 	}
-	clear(d.fields[first:])
-	d.fields = d.fields[:first]
+	clear(r.fields[first:])
+	r.fields = r.fields[:first]
 	return out, nil
 }
 
-func (d *decoder) list() (any, error) {
-	first := len(d.elements)
-	for end := d.begins(']'); !end; {
-		value, err := d.value()
+func (r *reader) list() (any, error) {
+	first := len(r.elements)
+	for end := r.begins(']'); !end; {
+		value, err := r.value()
 		if err != nil {
 			return nil, err
 		}
-		d.elements = append(d.elements, value)
-		if end, err = d.ends(']'); err != nil {
+		r.elements = append(r.elements, value)
+		if end, err = r.ends(']'); err != nil {
 			return nil, err
 		}
 	}
-	out := make([]any, len(d.elements)-first)
-	copy(out, d.elements[first:])
-	clear(d.elements[first:])
-	d.elements = d.elements[:first]
+	out := make([]any, len(r.elements)-first)
+	copy(out, r.elements[first:])
+	clear(r.elements[first:])
+	r.elements = r.elements[:first]
 	return out, nil
 }
 
 // begins skips the byte that begins an object or a list, and says that nothing is in it.
-func (d *decoder) begins(end byte) (empty bool) {
-	d.at++
-	if d.token() != end {
+func (r *reader) begins(end byte) (empty bool) {
+	r.at++
+	if r.token() != end {
 		return false
 	}
-	d.at++
+	r.at++
 	return true
 }
 
 // ends skips what follows a field or an element, and says that it was the last one.
-func (d *decoder) ends(end byte) (bool, error) {
-	switch d.token() {
+func (r *reader) ends(end byte) (bool, error) {
+	switch r.token() {
 	case ',':
-		d.at++
+		r.at++
 		return false, nil
 	case end:
-		d.at++
+		r.at++
 		return true, nil
 	default:
-		return false, d.unexpected(fmt.Sprintf("a comma or %q", end))
+		return false, r.unexpected(fmt.Sprintf("a comma or %q", end))
 	}
 }
 
-func (d *decoder) literal(want string) error {
-	if len(d.text)-d.at < len(want) || string(d.text[d.at:d.at+len(want)]) != want {
-		return d.unexpected(want)
+func (r *reader) literal(want string) error {
+	if len(r.text)-r.at < len(want) || string(r.text[r.at:r.at+len(want)]) != want {
+		return r.unexpected(want)
 	}
-	d.at += len(want)
+	r.at += len(want)
 	return nil
 }
 
 // name is the name of a field.
-func (d *decoder) name(text []byte) string {
+func (r *reader) name(text []byte) string {
 	if len(text) == 0 || len(text) > longestName {
 		return string(text)
 	}
-	place := &d.known[(uint(len(text))*131+uint(text[0])*31+uint(text[len(text)/2])*7+uint(text[len(text)-1]))%names]
+	place := &r.known[(uint(len(text))*131+uint(text[0])*31+uint(text[len(text)/2])*7+uint(text[len(text)-1]))%names]
 	if *place != string(text) {
 		*place = string(text)
 	}
 	return *place
 }
 
-func (d *decoder) unexpected(want string) error {
-	if d.at >= len(d.text) {
-		return fmt.Errorf("it ends at byte %d where %s must stand", d.at, want)
+func (r *reader) unexpected(want string) error {
+	if r.at >= len(r.text) {
+		return fmt.Errorf("it ends at byte %d where %s must stand", r.at, want)
 	}
-	return fmt.Errorf("it has %q at byte %d where %s must stand", d.text[d.at], d.at, want)
+	return fmt.Errorf("it has %q at byte %d where %s must stand", r.text[r.at], r.at, want)
 }

@@ -11,108 +11,108 @@ import (
 )
 
 // string reads a text in quotes. What it returns lasts until the next one is read, or what is decoded changes.
-func (d *decoder) string() ([]byte, error) {
-	d.at++
-	for at := d.at; at < len(d.text); at++ {
-		switch b := d.text[at]; {
+func (r *reader) string() ([]byte, error) {
+	r.at++
+	for at := r.at; at < len(r.text); at++ {
+		switch b := r.text[at]; {
 		case b == '"':
-			plain := d.text[d.at:at]
-			d.at = at + 1
+			plain := r.text[r.at:at]
+			r.at = at + 1
 			return plain, nil
 		case b == '\\', b >= utf8.RuneSelf:
-			return d.unquoted(at)
+			return r.unquoted(at)
 		case b < ' ':
-			d.at = at
-			return nil, d.control()
+			r.at = at
+			return nil, r.control()
 		}
 	}
-	d.at = len(d.text)
-	return nil, d.unexpected("a quote")
+	r.at = len(r.text)
+	return nil, r.unexpected("a quote")
 }
 
-func (d *decoder) control() error {
-	return fmt.Errorf("it has the control character %q at byte %d, which must be written as an escape", d.text[d.at],
-		d.at)
+func (r *reader) control() error {
+	return fmt.Errorf("it has the control character %q at byte %d, which must be written as an escape", r.text[r.at],
+		r.at)
 }
 
 // unquoted reads the rest of a text with escapes, or with what isn't ASCII, from there on. What isn't UTF-8 becomes
 // U+FFFD, byte for byte, and so does half of a surrogate pair.
-func (d *decoder) unquoted(at int) ([]byte, error) {
-	out := append(d.unescaped[:0], d.text[d.at:at]...)
-	defer func() { d.unescaped = out }()
-	d.at = at
-	for d.at < len(d.text) {
-		switch b := d.text[d.at]; {
+func (r *reader) unquoted(at int) ([]byte, error) {
+	out := append(r.unescaped[:0], r.text[r.at:at]...)
+	defer func() { r.unescaped = out }()
+	r.at = at
+	for r.at < len(r.text) {
+		switch b := r.text[r.at]; {
 		case b == '"':
-			d.at++
+			r.at++
 			return out, nil
 		case b == '\\':
-			d.at++
-			r, err := d.escaped()
+			r.at++
+			char, err := r.escaped()
 			if err != nil {
 				return nil, err
 			}
-			out = utf8.AppendRune(out, r)
+			out = utf8.AppendRune(out, char)
 		case b < ' ':
-			return nil, d.control()
+			return nil, r.control()
 		case b < utf8.RuneSelf:
 			out = append(out, b)
-			d.at++
+			r.at++
 		default:
-			r, size := utf8.DecodeRune(d.text[d.at:])
-			out = utf8.AppendRune(out, r)
-			d.at += size
+			char, size := utf8.DecodeRune(r.text[r.at:])
+			out = utf8.AppendRune(out, char)
+			r.at += size
 		}
 	}
-	return nil, d.unexpected("a quote")
+	return nil, r.unexpected("a quote")
 }
 
 // escaped reads what follows a backslash.
-func (d *decoder) escaped() (rune, error) {
-	if d.at == len(d.text) {
-		return 0, d.unexpected("an escape")
+func (r *reader) escaped() (rune, error) {
+	if r.at == len(r.text) {
+		return 0, r.unexpected("an escape")
 	}
-	b := d.text[d.at]
+	b := r.text[r.at]
 	if b == 'u' {
-		return d.escapedRune()
+		return r.escapedRune()
 	}
 	at := bytes.IndexByte([]byte(`"\/bfnrt`), b)
 	if at < 0 {
-		return 0, d.unexpected("an escape")
+		return 0, r.unexpected("an escape")
 	}
-	d.at++
+	r.at++
 	return rune("\"\\/\b\f\n\r\t"[at]), nil
 }
 
 // escapedRune reads the four digits of \u, and those of the other half of a pair behind them.
-func (d *decoder) escapedRune() (rune, error) {
-	d.at++
-	r, ok := d.hex()
+func (r *reader) escapedRune() (rune, error) {
+	r.at++
+	char, ok := r.hex()
 	if !ok {
-		return 0, d.unexpected("four hexadecimal digits")
+		return 0, r.unexpected("four hexadecimal digits")
 	}
-	if !utf16.IsSurrogate(r) {
-		return r, nil
+	if !utf16.IsSurrogate(char) {
+		return char, nil
 	}
-	before := d.at
-	if bytes.HasPrefix(d.text[d.at:], []byte(`\u`)) {
-		d.at += 2
-		if low, ok := d.hex(); ok {
-			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+	before := r.at
+	if bytes.HasPrefix(r.text[r.at:], []byte(`\u`)) {
+		r.at += 2
+		if low, ok := r.hex(); ok {
+			if pair := utf16.DecodeRune(char, low); pair != utf8.RuneError {
 				return pair, nil
 			}
 		}
 	}
-	d.at = before
+	r.at = before
 	return utf8.RuneError, nil
 }
 
-func (d *decoder) hex() (rune, bool) {
-	if len(d.text)-d.at < 4 {
+func (r *reader) hex() (rune, bool) {
+	if len(r.text)-r.at < 4 {
 		return 0, false
 	}
-	var r rune
-	for _, b := range d.text[d.at : d.at+4] {
+	var char rune
+	for _, b := range r.text[r.at : r.at+4] {
 		switch {
 		case '0' <= b && b <= '9':
 			b -= '0'
@@ -123,51 +123,51 @@ func (d *decoder) hex() (rune, bool) {
 		default:
 			return 0, false
 		}
-		r = r<<4 | rune(b)
+		char = char<<4 | rune(b)
 	}
-	d.at += 4
-	return r, true
+	r.at += 4
+	return char, true
 }
 
 // number reads a number, as RFC 8259 has it.
-func (d *decoder) number() (any, error) {
-	start := d.at
-	if d.next() == '-' {
-		d.at++
+func (r *reader) number() (any, error) {
+	start := r.at
+	if r.next() == '-' {
+		r.at++
 	}
-	switch b := d.next(); {
+	switch b := r.next(); {
 	case b == '0':
-		d.at++
+		r.at++
 	case '1' <= b && b <= '9':
-		d.digits()
-	case d.at > start:
-		return nil, d.unexpected("a digit")
+		r.digits()
+	case r.at > start:
+		return nil, r.unexpected("a digit")
 	default:
-		return nil, d.unexpected("a value")
+		return nil, r.unexpected("a value")
 	}
-	end := d.at
-	if d.next() == '.' {
-		d.at++
-		if !d.digits() {
-			return nil, d.unexpected("a digit")
+	end := r.at
+	if r.next() == '.' {
+		r.at++
+		if !r.digits() {
+			return nil, r.unexpected("a digit")
 		}
 	}
-	if !d.exponent() {
-		return nil, d.unexpected("a digit")
+	if !r.exponent() {
+		return nil, r.unexpected("a digit")
 	}
-	return numberOf(string(d.text[start:d.at]), d.at == end)
+	return numberOf(string(r.text[start:r.at]), r.at == end)
 }
 
 // exponent skips that of a number, if it has one; false where it has no digit.
-func (d *decoder) exponent() bool {
-	if b := d.next(); b != 'e' && b != 'E' {
+func (r *reader) exponent() bool {
+	if b := r.next(); b != 'e' && b != 'E' {
 		return true
 	}
-	d.at++
-	if b := d.next(); b == '+' || b == '-' {
-		d.at++
+	r.at++
+	if b := r.next(); b == '+' || b == '-' {
+		r.at++
 	}
-	return d.digits()
+	return r.digits()
 }
 
 func numberOf(text string, whole bool) (any, error) {
@@ -178,24 +178,24 @@ func numberOf(text string, whole bool) (any, error) {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no number of 64 bits: %w", text, err)
+		return nil, fmt.Errorf("it has a number that is too large for 64 bits: %.40s", text)
 	}
 	return n, nil
 }
 
 // next is the byte that comes next; 0 at the end.
-func (d *decoder) next() byte {
-	if d.at == len(d.text) {
+func (r *reader) next() byte {
+	if r.at == len(r.text) {
 		return 0
 	}
-	return d.text[d.at]
+	return r.text[r.at]
 }
 
 // digits skips digits, and says whether there are any.
-func (d *decoder) digits() bool {
-	start := d.at
-	for b := d.next(); '0' <= b && b <= '9'; b = d.next() {
-		d.at++
+func (r *reader) digits() bool {
+	start := r.at
+	for b := r.next(); '0' <= b && b <= '9'; b = r.next() {
+		r.at++
 	}
-	return d.at > start
+	return r.at > start
 }
