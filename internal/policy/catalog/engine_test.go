@@ -114,7 +114,8 @@ func TestCleanVerdictsAreReusedWhereThatIsAskedFor(t *testing.T) {
 		if err := c.Set(changed); err != nil {
 			t.Fatal(err)
 		}
-		if results := c.Snapshot().Evaluate(t.Context(), podRequest()); len(results) != 1 || len(results[0].Violations) != 1 {
+		results := c.Snapshot().Evaluate(t.Context(), podRequest())
+		if len(results) != 1 || len(results[0].Violations) != 1 {
 			t.Errorf("reuse %v, another revision finds %+v", reuse, results)
 		}
 	}

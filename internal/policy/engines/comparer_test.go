@@ -152,7 +152,8 @@ func TestAReusedVerdictIsComparedAndCounted(t *testing.T) {
 		b.comparer.Judged(clean, e)
 	}
 	wrong := judged(t, c, request(1))
-	wrong.Decision = policy.Decision{Policy: c.Name(), Revision: c.Revision(), Engine: rego.CompiledEngine, Reused: true}
+	wrong.Decision = policy.Decision{Policy: c.Name(), Revision: c.Revision(), Engine: rego.CompiledEngine,
+		Reused: true}
 	b.comparer.Judged(request(1), wrong)
 	b.comparer.Drain(t.Context())
 	b.wants(t, map[string]float64{"same": 3, "different": 1})

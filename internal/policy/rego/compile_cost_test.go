@@ -37,6 +37,10 @@ func TestNothingIsSoLongThatCompilingNeverEnds(t *testing.T) {
 			}
 			return "x if {\n" + strings.Join(lines, "\n") + "\n\ta0 = 1\n}\n"
 		},
+		"a rule of many definitions that is used often": func(n int) string {
+			return repeated(n/6, "s contains c if c := input.object.aI[_]\n") +
+				repeated(n*5/6, "r contains I if {\n"+strings.Repeat("\ts[_].a\n", 40)+"}\n")
+		},
 		"one long call": func(n int) string {
 			return "x := " + strings.Repeat("abs(", n/5) + "1" + strings.Repeat(")", n/5) + "\n"
 		},

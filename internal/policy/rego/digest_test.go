@@ -155,7 +155,8 @@ func TestWhatGivesAnotherAnswerAnotherTimeIsKnown(t *testing.T) {
 		}
 	}
 	slices.Sort(asking)
-	want := []string{"crypto.x509.parse_and_verify_certificates", "crypto.x509.parse_and_verify_certificates_with_options",
+	want := []string{"crypto.x509.parse_and_verify_certificates",
+		"crypto.x509.parse_and_verify_certificates_with_options",
 		"crypto.x509.parse_certificate_request", "crypto.x509.parse_certificates", "crypto.x509.parse_keypair",
 		"crypto.x509.parse_rsa_private_key", "io.jwt.decode_verify", "time.now_ns"}
 	if diff := cmp.Diff(want, asking); diff != "" {

@@ -20,6 +20,8 @@ const (
 	// maxBodies bounds the cubes of how many expressions each body has: OPA puts them in
 	// order by comparing all with all, again and again. One body may have 400.
 	maxBodies = 64_000_000
+	// maxReferred bounds how many definitions all references lead to: OPA looks at each, several times.
+	maxReferred = 2_000_000
 )
 
 // textLimit refuses more Rego than can be compiled in time, before it is parsed.
@@ -46,14 +48,23 @@ func Cost(r *v1alpha1.RegoSource) int64 {
 }
 
 // compileCost adds up what takes the compiler long.
-type compileCost struct{ rules, bodies int }
+type compileCost struct {
+	rules, bodies int
+	// definitions are how many rules of a name there are, and uses how many references may mean them.
+	definitions, uses map[string]int
+}
 
 // add counts a module in, and says what is too much.
 func (c *compileCost) add(module *ast.Module) []Problem {
-	ast.WalkRules(module, func(*ast.Rule) bool {
+	if c.uses == nil {
+		c.definitions, c.uses = map[string]int{}, map[string]int{}
+	}
+	ast.WalkRules(module, func(rule *ast.Rule) bool {
 		c.rules++
+		c.definitions[string(rule.Head.Ref()[0].Value.(ast.Var))]++
 		return false
 	})
+	c.refer(module)
 	ast.WalkBodies(module, func(body ast.Body) bool {
 		c.body(body)
 		return false
@@ -64,11 +75,42 @@ func (c *compileCost) add(module *ast.Module) []Problem {
 		return []Problem{
 			{File: file, Message: fmt.Sprintf("the policy has more than %d rules: divide it into several policies",
 				maxRules)}}
+	case c.referred() > maxReferred:
+		return []Problem{{File: file, Message: fmt.Sprintf("all references together lead to more than %d definitions: "+
+			"divide rules of many definitions, or the policy", maxReferred)}}
 	case c.bodies > maxBodies:
 		return []Problem{{File: file, Message: "bodies of rules have too many expressions (one may have 400 at most, " +
 			"with all calls): divide them into several rules"}}
 	}
 	return nil
+}
+
+// refer counts names by which references may mean rules: their first, and those behind data.
+func (c *compileCost) refer(module *ast.Module) {
+	ast.WalkTerms(module, func(t *ast.Term) bool {
+		switch v := t.Value.(type) {
+		case ast.Var:
+			c.uses[string(v)]++
+		case ast.Ref:
+			if !v.HasPrefix(ast.DefaultRootRef) {
+				break
+			}
+			for _, key := range v[1:] {
+				if name, isText := key.Value.(ast.String); isText {
+					c.uses[string(name)]++
+				}
+			}
+		}
+		return false
+	})
+}
+
+// referred is to how many definitions they all lead.
+func (c *compileCost) referred() (total int) {
+	for name, definitions := range c.definitions {
+		total += definitions * c.uses[name]
+	}
+	return total
 }
 
 // body counts the expressions that a body will have: each call within one becomes another.

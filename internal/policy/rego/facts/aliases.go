@@ -70,7 +70,7 @@ func (a *aliases) nameAll(rule *ast.Rule, concern map[ast.Var]int) {
 	for again := true; again; {
 		again = false
 		left = slices.DeleteFunc(left, func(e equality) bool {
-			named := a.name(e, concern)
+			named := a.spend(1) && a.name(e, concern)
 			again = again || named
 			return named
 		})
@@ -127,7 +127,7 @@ func (a *aliases) name(e equality, concern map[ast.Var]int) bool {
 
 // leadsTo says that a term is a part of what a variable stands for: x of x = x.a, which compares and names nothing.
 func (a *aliases) leadsTo(t *ast.Term, v ast.Var) bool {
-	for t != nil {
+	for t != nil && a.spend(1) {
 		if ref, ok := t.Value.(ast.Ref); ok {
 			t = ref[0]
 		}
@@ -160,31 +160,44 @@ func equalitiesOf(rule *ast.Rule) []equality {
 
 // of is what of the document a term is another name of; known is false when it is none.
 func (a *aliases) of(t *ast.Term) (paths []path, known bool) {
+	if !a.spend(1) {
+		return nil, false
+	}
 	switch v := t.Value.(type) {
 	case ast.Var:
-		if len(a.root) == 1 && v == a.root[0].Value {
-			return []path{{}}, true
-		}
-		if given, known := a.arguments[v]; known {
-			return given.paths, len(given.paths) > 0
-		}
-		if named, found := a.names[v]; found {
-			return a.of(named)
-		}
-		if s, found := a.elements[v]; found {
-			return a.gathered(s)
-		}
+		return a.ofVar(v)
 	case ast.Ref:
-		if v.HasPrefix(a.root) {
-			return a.below([]path{{}}, v[len(a.root):]), true
-		}
-		if s, ok := a.isElement(v); ok {
-			paths, known = a.gathered(s)
-			return a.below(paths, v[s.at+1:]), known
-		}
-		if paths, known = a.of(v[0]); known {
-			return a.below(paths, v[1:]), true
-		}
+		return a.ofRef(v)
+	}
+	return nil, false
+}
+
+func (a *aliases) ofVar(v ast.Var) (paths []path, known bool) {
+	if len(a.root) == 1 && v == a.root[0].Value {
+		return []path{{}}, true
+	}
+	if given, known := a.arguments[v]; known {
+		return given.paths, len(given.paths) > 0
+	}
+	if named, found := a.names[v]; found {
+		return a.of(named)
+	}
+	if s, found := a.elements[v]; found {
+		return a.gathered(s)
+	}
+	return nil, false
+}
+
+func (a *aliases) ofRef(ref ast.Ref) (paths []path, known bool) {
+	if ref.HasPrefix(a.root) {
+		return a.below([]path{{}}, ref[len(a.root):]), true
+	}
+	if s, ok := a.isElement(ref); ok {
+		paths, known = a.gathered(s)
+		return a.below(paths, ref[s.at+1:]), known
+	}
+	if paths, known = a.of(ref[0]); known {
+		return a.below(paths, ref[1:]), true
 	}
 	return nil, false
 }
@@ -205,10 +218,13 @@ func (a *aliases) text(t *ast.Term) (text string, known bool) {
 func (a *aliases) below(paths []path, operands []*ast.Term) []path {
 	out := make([]path, 0, len(paths))
 	for _, p := range paths {
+		if !a.spend(1 + len(operands)) {
+			return nil
+		}
 		p = slices.Clone(p)
 		for _, operand := range operands {
 			key, isText := a.text(operand)
-			if !isText {
+			if !isText || key == present {
 				key = anyKey
 			}
 			p = append(p, key)

@@ -37,6 +37,9 @@ func (b *body) definition(rule *ast.Rule, arguments []argument) {
 // use notes all that is read of the document where a term or body stands.
 func (b *body) use(x any) {
 	ast.NewGenericVisitor(func(x any) bool {
+		if !b.spend(1) {
+			return true
+		}
 		switch x := x.(type) {
 		case *ast.Expr:
 			b.expression(x)

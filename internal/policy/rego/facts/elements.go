@@ -3,8 +3,13 @@
 package facts
 
 import (
+	"fmt"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 )
+
+// mostGathered bounds of how many parts a set may be made: of more it isn't followed which are read.
+const mostGathered = 64
 
 // set is a rule that makes a set, as a reference names it.
 type set struct {
@@ -21,22 +26,36 @@ func (r *reader) setOf(ref ast.Ref) (set, bool) {
 	if !ref.HasPrefix(ast.DefaultRootRef) {
 		return set{}, false
 	}
-	for at := 2; at < len(ref); at++ {
+	for at := 2; at < len(ref) && r.spend(1); at++ {
 		if _, isText := ref[at-1].Value.(ast.String); !isText {
 			break
 		}
-		exact := r.compiler.GetRulesExact(ref[:at])
-		if len(exact) == 0 {
-			continue
+		if s := r.ruleNamed(ref[:at]); s.at > 0 {
+			return s, len(s.rules) > 0
 		}
-		for _, rule := range exact {
-			if rule.Head.RuleKind() != ast.MultiValue || rule.Head.Key == nil || !rule.Ref().Equal(ref[:at]) {
-				return set{}, false
-			}
-		}
-		return set{name: ref[:at].String(), at: at, rules: exact}, true
 	}
 	return set{}, false
+}
+
+// ruleNamed is the set that the rule of a name makes, without rules where it makes none; at is 0 where there is no
+// rule.
+func (r *reader) ruleNamed(ref ast.Ref) set {
+	name := ref.String()
+	if s, known := r.named[name]; known {
+		return s
+	}
+	s := set{name: name, rules: r.compiler.GetRulesExact(ref)}
+	if len(s.rules) > 0 {
+		s.at = len(ref)
+	}
+	for _, rule := range s.rules {
+		if !r.spend(1) || rule.Head.RuleKind() != ast.MultiValue || rule.Head.Key == nil || !rule.Ref().Equal(ref) {
+			s.rules = nil
+			break
+		}
+	}
+	r.named[name] = s
+	return s
 }
 
 // elementOf is the variable that stands for each element of a set where a reference leads into one: c of containers[c].
@@ -94,9 +113,17 @@ func (r *reader) gathered(s set) (paths []path, known bool) {
 		return gathered, gathered != nil
 	}
 	r.sets[s.name] = nil // a set that is made of itself isn't known
-	gathered := []path{}
+	gathered, has := []path{}, map[string]bool{}
 	for _, rule := range s.rules {
-		gathered = append(gathered, newBody(r, rule, nil).gather(rule)...)
+		for _, p := range newBody(r, rule, nil).gather(rule) {
+			if key := fmt.Sprintf("%q", p); !has[key] {
+				has[key] = true
+				gathered = append(gathered, p)
+			}
+		}
+		if len(gathered) > mostGathered || !r.spend(1) {
+			return nil, false
+		}
 	}
 	r.sets[s.name] = gathered
 	return gathered, true

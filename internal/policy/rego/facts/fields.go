@@ -77,49 +77,20 @@ func (f *Fields) OfElement() *Fields {
 	return f.any
 }
 
-// Join is what is read of the same document in all.
+// Join is what is read of the same document in all. It changes none of them.
 func Join(all ...*Fields) *Fields {
-	var joined *Fields
+	b := newBuilder()
 	for _, f := range all {
-		joined = join(joined, f)
+		b.join(f)
 	}
-	return joined
-}
-
-// join changes neither.
-func join(a, b *Fields) *Fields {
-	switch {
-	case a == nil || b.Whole():
-		return b
-	case b == nil || a.Whole():
-		return a
-	}
-	out := &Fields{any: join(a.any, b.any), named: make(map[string]*Fields, len(a.named)+len(b.named))}
-	for _, of := range []*Fields{a, b} {
-		for name := range of.named {
-			// A name that one of them doesn't have is read there as any is.
-			out.named[name] = join(a.Of(name), b.Of(name))
-		}
-	}
-	return out
+	return b.fields()
 }
 
 // fieldsOf is what paths lead to.
 func fieldsOf(paths []path) *Fields {
-	var joined *Fields
+	b := newBuilder()
 	for _, p := range paths {
-		f := All()
-		for _, key := range slices.Backward(p) {
-			switch key {
-			case present:
-				f = &Fields{}
-			case anyKey:
-				f = &Fields{any: f}
-			default:
-				f = &Fields{named: map[string]*Fields{key: f}}
-			}
-		}
-		joined = join(joined, f)
+		b.add(p)
 	}
-	return joined
+	return b.fields()
 }

@@ -20,8 +20,11 @@ const (
 	// Of what is looked up, five lead to an object.
 	longestPath       = 9
 	longestLookedPath = 5 + longestPath
-	// maxFollowed is how many definitions of rules and calls of functions are followed.
-	maxFollowed = 10_000
+	// maxWork bounds what is looked at: expressions, terms and paths, each as often as a rule or function is followed.
+	// It takes a processor some tenths of a second. Beyond it all is taken to be read.
+	maxWork = 1_000_000
+	// ruleWork is what following a definition takes besides.
+	ruleWork = 10
 )
 
 // Reads is what of the input the rules of a policy may read. What can't be told is read.
@@ -71,9 +74,12 @@ func ReadsOf(compiler *ast.Compiler, rules ...ast.Ref) Reads {
 // readsBelow follows them for what they read below a root.
 func readsBelow(root ast.Ref, longest int, compiler *ast.Compiler, rules []ast.Ref) Reads {
 	r := &reader{root: root, longest: longest, compiler: compiler, found: map[string]path{},
-		followed: map[string]bool{}, sets: map[string][]path{}}
+		followed: map[string]bool{}, sets: map[string][]path{}, named: map[string]set{}, left: maxWork}
 	for _, ref := range rules {
 		r.rules(ref)
+	}
+	if r.left < 0 {
+		return Reads{paths: []path{{}}}
 	}
 	out := Reads{}
 	for _, key := range slices.Sorted(maps.Keys(r.found)) {
@@ -95,11 +101,24 @@ type reader struct {
 	// sets are the rules that make sets of which the elements were looked at, with the parts of the document that they
 	// put into them; nil while it isn't known.
 	sets map[string][]path
+	// named are the rules that make sets, and those that don't, by the references that name them.
+	named map[string]set
+	// left is how much more may be looked at.
+	left int
+}
+
+// spend takes work from what is left, and says whether there was enough.
+func (r *reader) spend(work int) bool {
+	r.left -= work
+	return r.left >= 0
 }
 
 // read notes what is read, with all that it holds.
 func (r *reader) read(paths ...path) {
 	for _, p := range paths {
+		if !r.spend(2 + len(p)) {
+			return
+		}
 		r.found[fmt.Sprintf("%q", p)] = p
 	}
 }
@@ -120,6 +139,9 @@ func (r *reader) all() { r.read(path{}) }
 // rules follows those that a reference may lead to. Functions are followed where they are called.
 func (r *reader) rules(ref ast.Ref) {
 	for _, rule := range r.compiler.GetRulesDynamicWithOpts(ref, ast.RulesOptions{IncludeHiddenModules: true}) {
+		if !r.spend(1) {
+			return
+		}
 		if len(rule.Head.Args) == 0 {
 			r.rule(rule, nil)
 		}
@@ -141,11 +163,7 @@ func (a argument) String() string { return fmt.Sprintf("%q, %q, %t", a.paths, a.
 // rule follows one definition, with what its arguments stand for. Rego has no recursion.
 func (r *reader) rule(rule *ast.Rule, arguments []argument) {
 	key := fmt.Sprintf("%p%v", rule, arguments)
-	if r.followed[key] {
-		return
-	}
-	if len(r.followed) >= maxFollowed {
-		r.all()
+	if r.followed[key] || !r.spend(ruleWork+len(key)/ruleWork) {
 		return
 	}
 	r.followed[key] = true
@@ -155,6 +173,9 @@ func (r *reader) rule(rule *ast.Rule, arguments []argument) {
 // function follows all definitions of a function.
 func (r *reader) function(rules []*ast.Rule, arguments []argument) {
 	for _, rule := range rules {
+		if !r.spend(1) {
+			return
+		}
 		r.rule(rule, arguments[:min(len(arguments), len(rule.Head.Args))])
 	}
 }

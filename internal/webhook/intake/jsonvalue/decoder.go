@@ -11,8 +11,8 @@ import (
 const (
 	// maxDepth is how far objects and lists may be nested: as far as in sigs.k8s.io/json.
 	maxDepth = 10_000
-	// mostKept bounds for how many fields, and for how many elements, memory is kept, and mostUnescaped for how many bytes
-	// of a text with escapes.
+	// mostKept bounds for how many fields, and for how many elements, memory is kept, and mostUnescaped for how many
+	// bytes of a text with escapes.
 	mostKept, mostUnescaped = 4096, 4096
 	// names is how many names of fields are kept, and longestName how long one is at most, in bytes.
 	names       = 512
