@@ -7,11 +7,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -146,4 +148,76 @@ func cpuOf(pid int) (time.Duration, error) {
 		return 0, fmt.Errorf("read what process %d has had of the processors: %w", pid, code)
 	}
 	return time.Duration(spent.Nano()), nil
+}
+
+// writePodReviews writes AdmissionReviews of Pods, one a line, the same ones for the same seed. The first is of a Pod
+// that violates nothing. It says how long one is on average, in bytes.
+func writePodReviews(file string, count int, seed uint64) (int, error) {
+	e := estate{rand.New(rand.NewPCG(seed, seed))}
+	return writeReviews(file, count, func(n int) map[string]any {
+		return wholePod(n, func(of int) bool { return n > 0 && e.IntN(of) == 0 })
+	})
+}
+
+// writeWorkloadReviews writes AdmissionReviews of Pods as the ReplicaSets of so many workloads make them, in random
+// order: each has a name, a UID and a token's volume of its own. None violates anything.
+func writeWorkloadReviews(file string, count, workloads int, seed uint64) (int, error) {
+	e := estate{rand.New(rand.NewPCG(seed, seed))}
+	return writeReviews(file, count, func(n int) map[string]any { return workloadPod(e.IntN(workloads), n) })
+}
+
+// writeReviews writes the AdmissionReviews for the creation of so many Pods.
+func writeReviews(file string, count int, pod func(n int) map[string]any) (size int, err error) {
+	var text bytes.Buffer
+	for n := range count {
+		object := pod(n)
+		metadata, _ := object["metadata"].(map[string]any)
+		raw, err := json.Marshal(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+			"request": map[string]any{"uid": fmt.Sprintf("705ab4f5-6393-11e8-b7cc-%012d", n), "operation": "CREATE",
+				"kind":      map[string]any{"group": "", "version": "v1", "kind": "Pod"},
+				"resource":  map[string]any{"group": "", "version": "v1", "resource": "pods"},
+				"namespace": metadata["namespace"], "name": metadata["name"], "object": object, "oldObject": nil,
+				"userInfo": map[string]any{"username": "jane", "groups": []any{"system:authenticated"}},
+				"options":  map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"}, "dryRun": false}})
+		if err != nil {
+			return 0, err
+		}
+		text.Write(append(raw, '\n'))
+	}
+	return text.Len() / count, os.WriteFile(file, text.Bytes(), 0o600)
+}
+
+// workloadPod is the nth Pod, made for one of several workloads.
+func workloadPod(workload, n int) map[string]any {
+	pod := wholePod(n, func(int) bool { return false })
+	spec, _ := pod["spec"].(map[string]any)
+	for _, c := range containersOf(spec) {
+		c["image"] = fmt.Sprintf("registry.example.com/shop/web@sha256:%064x", workload)
+	}
+	mountToken(spec, fmt.Sprintf("kube-api-access-%05d", n))
+	return pod
+}
+
+// mountToken adds the volume that Kubernetes gives each Pod, whose name is the Pod's own.
+func mountToken(spec map[string]any, name string) {
+	volumes, _ := spec["volumes"].([]any)
+	spec["volumes"] = append(volumes, map[string]any{"name": name, "projected": map[string]any{"sources": []any{
+		map[string]any{"serviceAccountToken": map[string]any{"expirationSeconds": 3607, "path": "token"}}}}})
+	for _, c := range containersOf(spec) {
+		mounts, _ := c["volumeMounts"].([]any)
+		c["volumeMounts"] = append(mounts, map[string]any{"name": name, "readOnly": true,
+			"mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"})
+	}
+}
+
+// containersOf are all containers of a Pod's specification.
+func containersOf(spec map[string]any) (all []map[string]any) {
+	for _, field := range []string{"containers", "initContainers"} {
+		containers, _ := spec[field].([]any)
+		for _, c := range containers {
+			container, _ := c.(map[string]any)
+			all = append(all, container)
+		}
+	}
+	return all
 }
