@@ -11,7 +11,7 @@ import (
 
 // drawn is a JSON value of few names and texts, so that two of them are often alike.
 func drawn(rt *rapid.T, depth int) any {
-	kinds := 7
+	kinds := 15
 	if depth == 0 {
 		kinds = 5
 	}
@@ -26,7 +26,7 @@ func drawn(rt *rapid.T, depth int) any {
 		return rapid.Int64Range(0, 2).Draw(rt, "integer")
 	case 4:
 		return rapid.SampledFrom([]float64{0.5, 1.5}).Draw(rt, "float")
-	case 5:
+	case 5, 6, 7, 8, 9:
 		list := make([]any, rapid.IntRange(0, 2).Draw(rt, "elements"))
 		for i := range list {
 			list[i] = drawn(rt, depth-1)
@@ -61,7 +61,7 @@ func drawnFields(rt *rapid.T) *Fields {
 
 // changed is a copy of a value with a change in it, or without one.
 func changed(rt *rapid.T, value any, depth int) any {
-	if rapid.IntRange(0, 4).Draw(rt, "here") == 0 {
+	if rapid.IntRange(0, 5).Draw(rt, "here") == 0 {
 		return drawn(rt, depth)
 	}
 	switch v := value.(type) {
@@ -128,8 +128,8 @@ func TestAnExcerptIsAllThatIsRead(t *testing.T) {
 func TestPartsAreAllThatIsRead(t *testing.T) {
 	often(t, func(rt *rapid.T) {
 		fields := drawnFields(rt)
-		a := map[string]any{"a": drawn(rt, 2), "b": drawn(rt, 2)}
-		b, isObject := changed(rt, a, 3).(map[string]any)
+		a := map[string]any{"a": drawn(rt, 3), "b": drawn(rt, 3)}
+		b, isObject := changed(rt, a, 4).(map[string]any)
 		if !isObject {
 			return
 		}

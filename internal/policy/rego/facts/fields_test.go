@@ -3,6 +3,8 @@
 package facts
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -46,6 +48,12 @@ func TestFieldsThatRulesMayRead(t *testing.T) {
 			[]string{"a.b.x", "a.b.y", "a.c.x"}, nil, []string{"a.c.y"}},
 		"one by name and any": {reads("review.object.a.b.y", "review.object.a.*.x"),
 			[]string{"a.b.x", "a.b.y", "a.c.x"}, nil, []string{"a.c.y"}},
+		"any of any, and one of one": {reads("review.object.*.*.x", "review.object.b.c.y"),
+			[]string{"a.c.x", "b.c.x", "b.d.x", "b.c.y"}, nil, []string{"a.c.y", "b.d.y"}},
+		"one of one, and any of any": {reads("review.object.b.c.y", "review.object.*.*.x"),
+			[]string{"a.c.x", "b.c.x", "b.d.x", "b.c.y"}, nil, []string{"a.c.y", "b.d.y"}},
+		"all of one, and any of it": {reads("review.object.b", "review.object.*.*.x"),
+			[]string{"b.c.y", "a.c.x"}, nil, []string{"a.c.y"}},
 		"a field and what it holds": {reads("review.object.spec.a", "review.object.spec"),
 			[]string{"spec.a", "spec.b"}, nil, []string{"status"}},
 		"what it holds and the field": {reads("review.object.spec", "review.object.spec.a"),
@@ -105,5 +113,44 @@ func TestFieldsOfSeveralPlacesAreJoined(t *testing.T) {
 	}
 	if (*Fields)(nil).Under("spec") != nil {
 		t.Error("none, below a field, is something")
+	}
+}
+
+// TestOnlyThatAnObjectIsThere: nothing below it is read.
+func TestOnlyThatAnObjectIsThere(t *testing.T) {
+	r := Reads{paths: []path{{"object", present}}}
+	if f := r.Below([]string{"object"}); f == nil || f.Whole() || f.Of("spec") != nil || f.OfElement() != nil {
+		t.Errorf("%+v is read", f)
+	}
+	if r.Below([]string{"review"}) != nil {
+		t.Error("another document is read")
+	}
+}
+
+// TestTreesAreBounded by their places and by the steps to make them, each by itself.
+func TestTreesAreBounded(t *testing.T) {
+	fields := func(from, to int) []path {
+		var paths []path
+		for i := from; i < to; i++ {
+			paths = append(paths, path{strconv.Itoa(i)})
+		}
+		return paths
+	}
+	if f := fieldsOf(fields(0, maxPlaces-1)); f.Whole() || len(f.named) != maxPlaces-1 {
+		t.Error("a tree of as many places as there may be is taken to be read whole")
+	}
+	if !fieldsOf(fields(0, maxPlaces)).Whole() {
+		t.Error("one of more isn't")
+	}
+	few := fieldsOf(fields(0, 5000))
+	if Join(slices.Repeat([]*Fields{few}, 190)...).Whole() {
+		t.Error("trees that are alike are taken to be read whole")
+	}
+	if !Join(slices.Repeat([]*Fields{few}, 210)...).Whole() {
+		t.Errorf("more than %d steps are made", maxSteps)
+	}
+	ofAny := fieldsOf([]path{{anyKey, anyKey, "x"}})
+	if joined := Join(few, ofAny); !joined.Of("7").Whole() || !joined.Of("new").Of("y").Of("x").Whole() {
+		t.Errorf("of a field by name %v is read, of another %v", joined.Of("7"), joined.Of("new"))
 	}
 }

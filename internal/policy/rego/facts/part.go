@@ -4,7 +4,6 @@ package facts
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,8 +128,7 @@ func (t *Text) Part(p *Part, document byte, of any, digests *Digests) {
 		}
 		next, there := fields[p.path[depth]]
 		if !there {
-			t.None()
-			t.Bytes = binary.AppendUvarint(t.Bytes, uint64(depth))
+			t.size(tagNone, depth)
 			return
 		}
 		value = next
