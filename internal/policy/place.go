@@ -186,12 +186,7 @@ func wholeOf(object map[string]any, pointer string) (whole any, pointed bool) {
 		return rest, pointer == ""
 	}
 	at += "/spec"
-	var value any = object
-	for field := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
-		fields, _ := value.(map[string]any)
-		value = fields[field]
-	}
-	return withoutResources(value), pointer == "" || strings.HasPrefix(at+"/", pointer+"/")
+	return withoutResources(FieldAt(object, at)), pointer == "" || strings.HasPrefix(at+"/", pointer+"/")
 }
 
 // digest identifies a JSON value.

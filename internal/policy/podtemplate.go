@@ -2,7 +2,10 @@
 
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // GroupKind names a kind whatever its version.
 type GroupKind struct{ Group, Kind string }
@@ -45,6 +48,16 @@ func TemplatePath(kind GroupKind) (string, bool) {
 		return "/spec/jobTemplate/spec/template", true
 	}
 	return "/spec/template", true
+}
+
+// FieldAt is what stands at such a pointer, whose fields' names need no escapes; nil where there is nothing.
+func FieldAt(object map[string]any, pointer string) any {
+	var value any = object
+	for field := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		fields, _ := value.(map[string]any)
+		value = fields[field]
+	}
+	return value
 }
 
 // ReachedByTemplate says that a rule which names the given kinds concerns kind

@@ -87,11 +87,14 @@ type Request struct {
 
 // Judged is the object that the rules judge: the new one, or on Delete the old.
 func (r *Request) Judged() map[string]any {
-	if r.Operation == Delete || r.Object == nil {
+	if r.JudgesOld() {
 		return r.OldObject
 	}
 	return r.Object
 }
+
+// JudgesOld says that the rules judge the old object: on Delete, and where there is no new one.
+func (r *Request) JudgesOld() bool { return r.Operation == Delete || r.Object == nil }
 
 // Metadata is the metadata of an object tree; nil where it has none.
 func Metadata(object map[string]any) map[string]any {

@@ -18,7 +18,7 @@ func sharedDocuments(r *policy.Request, read Read) ([][2]*ast.Term, error) {
 		return nil, err
 	}
 	judgedTerm := object
-	if r.Operation == policy.Delete || r.Object == nil {
+	if r.JudgesOld() {
 		judgedTerm = oldObject
 	}
 	documents, err := requestDocuments(r, read, object, oldObject)

@@ -60,7 +60,7 @@ func (e *excerpt) write(to *facts.Text, r *policy.Request, digests *facts.Digest
 		to.Text(text)
 	}
 	e.writeObject(to, objectDocument, r.Object, digests)
-	if e.old || r.Object == nil || r.Operation == policy.Delete {
+	if e.old || r.JudgesOld() {
 		e.writeObject(to, oldDocument, r.OldObject, digests)
 	}
 	if e.readsPod {
@@ -83,11 +83,11 @@ func (e *excerpt) writeRequest(to *facts.Text, r *policy.Request) {
 		writeUser(to, r.UserInfo)
 	}
 	if e.dryRun {
-		to.Excerpt(nil, r.DryRun)
+		to.Whole(r.DryRun)
 	}
 	switch {
 	case e.namespaceObject && r.NamespaceObject != nil:
-		to.Excerpt(facts.All().Excerpt(), r.NamespaceObject)
+		to.Whole(r.NamespaceObject)
 	case e.namespaceObject:
 		to.None()
 	}
@@ -106,15 +106,11 @@ func writeUser(to *facts.Text, u policy.UserInfo) {
 func (e *excerpt) writePod(to *facts.Text, r *policy.Request, digests *facts.Digests) {
 	judged, document := r.Judged(), objectDocument
 	template := any(judged)
-	if r.Object == nil || r.Operation == policy.Delete {
+	if r.JudgesOld() {
 		document = oldDocument
 	}
 	if path, isWorkload := policy.TemplatePath(r.Kind.GroupKind()); isWorkload {
-		document = podDocument
-		for step := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-			fields, _ := template.(map[string]any)
-			template = fields[step]
-		}
+		document, template = podDocument, policy.FieldAt(judged, path)
 	}
 	for i := range e.pod {
 		to.Part(&e.pod[i], document, template, digests)
@@ -123,9 +119,8 @@ func (e *excerpt) writePod(to *facts.Text, r *policy.Request, digests *facts.Dig
 		to.Text(r.Namespace)
 	}
 	if e.podName {
-		metadata, _ := judged["metadata"].(map[string]any)
-		if name, there := metadata["name"]; there {
-			to.Excerpt(facts.All().Excerpt(), name)
+		if name, there := policy.Metadata(judged)["name"]; there {
+			to.Whole(name)
 		} else {
 			to.None()
 		}
@@ -133,7 +128,7 @@ func (e *excerpt) writePod(to *facts.Text, r *policy.Request, digests *facts.Dig
 }
 
 func (e *excerpt) writeObject(to *facts.Text, document byte, object map[string]any, digests *facts.Digests) {
-	to.Excerpt(nil, object != nil)
+	to.Whole(object != nil)
 	if object == nil {
 		return
 	}

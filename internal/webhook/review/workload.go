@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -121,11 +120,7 @@ func created(workload map[string]any, owner match.Owner, r *policy.Request) *pol
 // asks for.
 func asDeclared(r *policy.Request, workload map[string]any, kind policy.GroupKind) map[string]any {
 	at, _ := policy.TemplatePath(kind)
-	var value any = workload
-	for field := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
-		fields, _ := value.(map[string]any)
-		value = fields[field]
-	}
+	value := policy.FieldAt(workload, at)
 	template, _ := value.(map[string]any)
 	object := maps.Clone(r.Object)
 	if r.Kind.GroupKind() != policy.PodKind() {

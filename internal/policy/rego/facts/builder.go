@@ -36,13 +36,6 @@ func (b *builder) join(f *Fields) {
 	b.merge(b.root, f)
 }
 
-// add adds what a path leads to.
-func (b *builder) add(p path) {
-	keys, isPresence := p.keys()
-	b.root = b.place(b.root)
-	b.insert(b.root, keys, isPresence)
-}
-
 // place is a place, made if there is none yet.
 func (b *builder) place(f *Fields) *Fields {
 	if f != nil {
@@ -56,24 +49,6 @@ func (b *builder) place(f *Fields) *Fields {
 func (b *builder) step() bool {
 	b.steps--
 	return b.steps >= 0 && b.places >= 0
-}
-
-// insert adds what keys lead to from a place: all, or that it is there.
-func (b *builder) insert(into *Fields, keys path, isPresence bool) {
-	switch {
-	case !b.step() || into.whole:
-	case len(keys) == 0 && isPresence:
-	case len(keys) == 0:
-		*into = Fields{whole: true}
-	case keys[0] == anyKey:
-		into.any = b.place(into.any)
-		b.insert(into.any, keys[1:], isPresence)
-		for _, named := range into.named {
-			b.insert(named, keys[1:], isPresence)
-		}
-	default:
-		b.insert(b.named(into, keys[0]), keys[1:], isPresence)
-	}
 }
 
 // merge adds what is read from a place in another tree.

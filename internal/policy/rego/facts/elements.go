@@ -3,8 +3,6 @@
 package facts
 
 import (
-	"fmt"
-
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
@@ -116,7 +114,7 @@ func (r *reader) gathered(s set) (paths []path, known bool) {
 	gathered, has := []path{}, map[string]bool{}
 	for _, rule := range s.rules {
 		for _, p := range newBody(r, rule, nil).gather(rule) {
-			if key := fmt.Sprintf("%q", p); !has[key] {
+			if key := p.String(); !has[key] {
 				has[key] = true
 				gathered = append(gathered, p)
 			}

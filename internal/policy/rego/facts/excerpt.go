@@ -59,6 +59,9 @@ func (t *Text) Excerpt(e *Excerpt, value any) {
 	}
 }
 
+// Whole writes all of a value.
+func (t *Text) Whole(value any) { t.Excerpt(&Excerpt{whole: true}, value) }
+
 func (t *Text) object(e *Excerpt, fields map[string]any) {
 	switch {
 	case e == nil:

@@ -108,19 +108,24 @@ func TestAnExcerptIsAllThatIsRead(t *testing.T) {
 		fields := drawnFields(rt)
 		a := drawn(rt, 3)
 		b := changed(rt, a, 3)
-		va, err := fields.Value(a)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		vb, err := fields.Value(b)
-		if err != nil {
-			rt.Fatal(err)
-		}
 		same := bytes.Equal(excerptOf(fields.Excerpt(), a), excerptOf(fields.Excerpt(), b))
-		if same != (va.Compare(vb) == 0) {
-			rt.Errorf("of %v and %v Value makes %v and %v, and excerpts are the same: %v", a, b, va, vb, same)
-		}
+		holdToValue(rt, fields, a, b, same)
 	})
+}
+
+// holdToValue holds whether two documents are written the same to whether Value makes the same of them.
+func holdToValue(rt *rapid.T, fields *Fields, a, b any, same bool) {
+	va, err := fields.Value(a)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	vb, err := fields.Value(b)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if same != (va.Compare(vb) == 0) {
+		rt.Errorf("of %v and %v Value makes %v and %v, and the same is written: %v", a, b, va, vb, same)
+	}
 }
 
 // TestPartsAreAllThatIsRead holds the parts to Value as the excerpt is: what is read of an object is the same if, and
@@ -133,18 +138,7 @@ func TestPartsAreAllThatIsRead(t *testing.T) {
 		if !isObject {
 			return
 		}
-		va, err := fields.Value(a)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		vb, err := fields.Value(b)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		same := bytes.Equal(partsOf(fields, a), partsOf(fields, b))
-		if same != (va.Compare(vb) == 0) {
-			rt.Errorf("of %v and %v Value makes %v and %v, and parts are the same: %v", a, b, va, vb, same)
-		}
+		holdToValue(rt, fields, a, b, bytes.Equal(partsOf(fields, a), partsOf(fields, b)))
 	})
 }
 

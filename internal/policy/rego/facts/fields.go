@@ -90,7 +90,21 @@ func Join(all ...*Fields) *Fields {
 func fieldsOf(paths []path) *Fields {
 	b := newBuilder()
 	for _, p := range paths {
-		b.add(p)
+		b.join(p.tree())
 	}
 	return b.fields()
+}
+
+// tree is what the path leads to.
+func (p path) tree() *Fields {
+	keys, isPresence := p.keys()
+	f := &Fields{whole: !isPresence}
+	for _, key := range slices.Backward(keys) {
+		if key == anyKey {
+			f = &Fields{any: f}
+		} else {
+			f = f.Under(key)
+		}
+	}
+	return f
 }

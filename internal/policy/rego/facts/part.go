@@ -136,7 +136,7 @@ func (t *Text) Part(p *Part, document byte, of any, digests *Digests) {
 	t.size(tagList, depth)
 	below := p.below
 	if depth < len(p.path) {
-		below = All().Excerpt() // it is no object, and stays as it is
+		below = &Excerpt{whole: true} // it is no object, and stays as it is
 	}
 	switch value.(type) {
 	case map[string]any, []any:

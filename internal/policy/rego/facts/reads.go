@@ -33,6 +33,9 @@ type Reads struct{ paths []path }
 // path are keys from the input's root down to what is read, with all that it holds unless it ends with present.
 type path []string
 
+// String tells it apart from others.
+func (p path) String() string { return fmt.Sprintf("%q", []string(p)) }
+
 // keys are those of a path, and whether it is only asked if something is there.
 func (p path) keys() (keys path, isPresence bool) {
 	if last := len(p) - 1; last >= 0 && p[last] == present {
@@ -119,7 +122,7 @@ func (r *reader) read(paths ...path) {
 		if !r.spend(2 + len(p)) {
 			return
 		}
-		r.found[fmt.Sprintf("%q", p)] = p
+		r.found[p.String()] = p
 	}
 }
 
@@ -158,7 +161,7 @@ type argument struct {
 }
 
 // String tells it apart from others.
-func (a argument) String() string { return fmt.Sprintf("%q, %q, %t", a.paths, a.text, a.isText) }
+func (a argument) String() string { return fmt.Sprintf("%v, %q, %t", a.paths, a.text, a.isText) }
 
 // rule follows one definition, with what its arguments stand for. Rego has no recursion.
 func (r *reader) rule(rule *ast.Rule, arguments []argument) {
