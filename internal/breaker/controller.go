@@ -188,7 +188,7 @@ func (b *Set) poll(cb *v1alpha1.RemediationBreaker) time.Duration {
 	}
 	switch cb.Spec.Scope.Type {
 	case v1alpha1.BreakerScopePolicy:
-		sooner(StormPoll)
+		sooner(b.o.StormInterval)
 	case v1alpha1.BreakerScopeNamespace:
 		sooner(namespacePoll)
 	case v1alpha1.BreakerScopeGlobal:

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// StormPoll is how often a policy's violations are counted for its breaker, and
+	// DefaultStormInterval is how often a policy's violations are counted for its breaker, and
 	// so how often a count that trips nothing is persisted at most.
-	StormPoll = 10 * time.Second
+	DefaultStormInterval = 10 * time.Second
 	// sloTimeout bounds one question to Prometheus.
 	sloTimeout = 10 * time.Second
 )
@@ -68,7 +68,7 @@ func (b *Set) storm(st v1alpha1.RemediationBreakerStatus, policy string,
 	if known := st.Storm; known != nil && known.Revision == revision && next.State == st.State {
 		// The same number counts until another one is known.
 		age := now.Sub(known.SampledAt.Time)
-		if next.Storm.Violating == known.Violating || age >= 0 && age < StormPoll {
+		if next.Storm.Violating == known.Violating || age >= 0 && age < b.o.StormInterval {
 			return st
 		}
 	}

@@ -18,7 +18,7 @@ func TestAQuietBreakerIsWrittenOnce(t *testing.T) {
 	c.Reconciled("policy-tags")
 	writes := c.Kept.Writes
 	for range 200 {
-		c.After(breaker.StormPoll)
+		c.After(breaker.DefaultStormInterval)
 		c.Reconciled("policy-tags")
 	}
 	if n := c.Kept.Writes - writes; n > 1 {

@@ -194,7 +194,7 @@ func TestWhenABreakerIsLookedAtAgain(t *testing.T) {
 		want    time.Duration
 	}{
 		"a policy's": {"violations may rise", "policy-tags",
-			func(c *breakertest.Circuit) { c.Admitted(c.Plan("a")) }, breaker.StormPoll},
+			func(c *breakertest.Circuit) { c.Admitted(c.Plan("a")) }, breaker.DefaultStormInterval},
 		"a namespace's": {"it may be gone", "namespace-shop",
 			func(c *breakertest.Circuit) { open(c, breaker.NamespaceScope("shop"), "") }, 10 * time.Minute},
 		"the global one": {"nothing comes by itself", "global",
@@ -218,7 +218,8 @@ func TestWhenABreakerIsLookedAtAgain(t *testing.T) {
 
 // Another number of violations is kept now and then only, and at once when a clock went back.
 func TestHowOftenANumberOfViolationsIsKept(t *testing.T) {
-	for after, want := range map[time.Duration]int32{0: 7, 5 * time.Second: 7, breaker.StormPoll: 8, -time.Second: 8} {
+	for after, want := range map[time.Duration]int32{0: 7, 5 * time.Second: 7, breaker.DefaultStormInterval: 8,
+		-time.Second: 8} {
 		c := breakertest.New(t)
 		c.Scan.Objects = 7
 		c.Admitted(c.Plan("a"))

@@ -65,6 +65,8 @@ type Options struct {
 	SLO *v1alpha1.SLOStrategy
 	// SLOInterval is how long an answer about an objective holds. Default: circuit.DefaultSLOInterval.
 	SLOInterval time.Duration
+	// StormInterval is how often a policy's violations are counted. Default: DefaultStormInterval.
+	StormInterval time.Duration
 	// Clock is the time, and Events tells people.
 	Clock  clock.PassiveClock
 	Events *escalate.Recorder
@@ -82,6 +84,7 @@ type Set struct {
 // New makes what asks and feeds the breakers.
 func New(o Options) *Set {
 	o.SLOInterval = cmp.Or(o.SLOInterval, circuit.DefaultSLOInterval)
+	o.StormInterval = cmp.Or(o.StormInterval, DefaultStormInterval)
 	return &Set{o: o, metrics: newMetrics(o.Metrics)}
 }
 

@@ -56,7 +56,8 @@ func Run(ctx context.Context, o *Options) error {
 	index := scanning.Index()
 	if err := remediate.NewControllers(remediate.Options{Policies: policies, Findings: index,
 		Scan: index, Changes: index.Changes(),
-		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, PollInterval: o.rolloutPoll,
+		Clock: wallclock.New(), Metrics: ctrlmetrics.Registry, Rollouts: o.rollouts, PollInterval: o.intervals.rollout,
+		PlanInterval: o.intervals.plan, PlanDelay: o.intervals.planDelay, StormInterval: o.intervals.storm,
 		Freezes:  freeze.File(o.freezeFile),
 		Analyzer: analyzer,
 		SLO:      o.slo.strategy(), SLOInterval: o.slo.interval,

@@ -48,7 +48,7 @@ type Options struct {
 	apiQPS           float32
 	apiBurst         int
 	rollouts         int
-	rolloutPoll      time.Duration
+	intervals        intervals
 	gracePeriod      time.Duration
 	escalation       escalationOptions
 	analysis         analysisOptions
@@ -109,11 +109,9 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.Float32Var(&o.apiQPS, "kube-api-qps", 100, "requests a second to the API server")
 	f.IntVar(&o.apiBurst, "kube-api-burst", 200, "requests at once to the API server")
 	f.IntVar(&o.rollouts, "concurrent-rollouts", 4, "plans that are worked on at a time")
-	f.DurationVar(&o.rolloutPoll, "rollout-poll-interval", 0, "the longest that a plan waits until it looks again at "+
-		"targets that aren't verified, at budgets and at windows, 100ms or longer; shorter asks more of the API "+
-		"server (default: 1s to 5s, by what it waits for)")
 	f.DurationVar(&o.gracePeriod, "graceful-shutdown-timeout", 15*time.Second,
 		"how long running work may take to end at a shutdown")
+	o.intervals.AddFlags(f)
 	o.addWriteFlags(f)
 	o.escalation.AddFlags(f)
 	o.analysis.AddFlags(f)
@@ -158,7 +156,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
 	}
 	return errors.Join(append(errs, o.engines.Validate(), o.references.Validate(), o.validateLease(),
-		o.validateLimits(), o.validateMemory(), o.escalation.Validate(), o.analysis.Validate(),
+		o.validateLimits(), o.validateMemory(), o.intervals.Validate(), o.escalation.Validate(), o.analysis.Validate(),
 		o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(), o.fixes.Validate(),
 		o.careful.Validate())...)
 }
@@ -189,13 +187,7 @@ func (o *Options) validateLease() error {
 		o.leaseDuration, o.renewDeadline, o.retryPeriod)
 }
 
-// minRolloutPoll keeps rollouts from doing nothing but looking.
-const minRolloutPoll = 100 * time.Millisecond
-
 func (o *Options) validateLimits() error {
-	if o.rolloutPoll != 0 && o.rolloutPoll < minRolloutPoll {
-		return fmt.Errorf("--rollout-poll-interval %s: must be %s or longer", o.rolloutPoll, minRolloutPoll)
-	}
 	if o.apiQPS > 0 && o.apiBurst > 0 && o.rollouts > 0 {
 		return nil
 	}

@@ -51,24 +51,30 @@ func TestTheShareThatIsComparedIsAShare(t *testing.T) {
 	}
 }
 
-func TestRolloutsLookAtMostTenTimesASecond(t *testing.T) {
-	for interval, right := range map[string]bool{
-		"": true, "0s": true, "100ms": true, "1m": true, "99ms": false, "-1s": false,
-	} {
-		t.Run(interval, func(t *testing.T) {
-			var o Options
-			flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
-			o.AddFlags(flags)
-			if interval != "" { // otherwise the default
-				if err := flags.Set("rollout-poll-interval", interval); err != nil {
-					t.Fatal(err)
+func TestHowOftenTheManagerLooksHasALimit(t *testing.T) {
+	cases := map[string]map[string]bool{
+		"rollout-poll-interval": {"": true, "0s": true, "100ms": true, "1m": true, "99ms": false, "-1s": false},
+		"plan-interval":         {"": true, "1s": true, "999ms": false, "0s": false, "-1s": false},
+		"plan-delay":            {"": true, "100ms": true, "99ms": false, "0s": false, "-1s": false},
+		"storm-interval":        {"": true, "1s": true, "999ms": false, "0s": false, "-1s": false},
+	}
+	for flag, intervals := range cases {
+		for interval, right := range intervals {
+			t.Run(flag+" "+interval, func(t *testing.T) {
+				var o Options
+				flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+				o.AddFlags(flags)
+				if interval != "" { // otherwise the default
+					if err := flags.Set(flag, interval); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			err := o.Validate()
-			if named := err != nil && strings.Contains(err.Error(), "--rollout-poll-interval"); named == right {
-				t.Errorf("error %v, right %v", err, right)
-			}
-		})
+				err := o.Validate()
+				if named := err != nil && strings.Contains(err.Error(), "--"+flag); named == right {
+					t.Errorf("error %v, right %v", err, right)
+				}
+			})
+		}
 	}
 }
 

@@ -26,7 +26,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/budget"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/freeze"
-	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
@@ -84,7 +83,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	defer leave()
 	rem := &v1alpha1.Remediation{}
 	if err := c.read(ctx, request.Name, rem); errors.Is(err, seal.ErrUnproven) {
-		return ctrl.Result{RequeueAfter: planning.ReplanPoll}, c.distrust(ctx, rem, err)
+		return ctrl.Result{RequeueAfter: distrustPoll}, c.distrust(ctx, rem, err)
 	} else if err != nil {
 		c.forget(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)

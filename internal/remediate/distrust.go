@@ -16,7 +16,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/prose"
-	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/seal"
@@ -25,6 +24,9 @@ import (
 // unprovenAdvice is what to do about a plan that isn't proven to be ours.
 const unprovenAdvice = ". Nothing is written for it, nor undone: compare what it says with the objects, undo by hand " +
 	"what isn't wanted, then delete it"
+
+// distrustPoll is how often a plan that isn't proven to be ours is looked at again.
+const distrustPoll = 30 * time.Second
 
 // distrust holds a plan that isn't proven to be ours: nothing is written for it, and
 // nothing undone. It says so, and lets it go when somebody deletes it.
@@ -50,7 +52,7 @@ func (c *Controller) withoutRecords(ctx context.Context, rem *v1alpha1.Remediati
 	var incomplete record.IncompleteError
 	unproven := errors.Is(err, seal.ErrUnproven)
 	if unproven && rem.DeletionTimestamp != nil {
-		return planning.ReplanPoll, c.finish(ctx, rem)
+		return distrustPoll, c.finish(ctx, rem)
 	}
 	switch {
 	case errors.As(err, &incomplete):

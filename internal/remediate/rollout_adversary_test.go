@@ -83,7 +83,7 @@ func (s *siege) next() (blockedFor string, err error) {
 	if err := s.roll(refs); err != nil {
 		return "", err
 	}
-	s.After(planning.ReplanDelay)
+	s.After(planning.DefaultDelay)
 	return "", nil
 }
 
@@ -115,7 +115,7 @@ func (s *siege) drafted() (refs []v1alpha1.ObjectReference, wait time.Duration, 
 			refs = append(refs, ref)
 		}
 	}
-	return refs, planning.ReplanPoll, "", nil
+	return refs, planning.DefaultInterval, "", nil
 }
 
 // roll rolls out a plan of some objects to its end.

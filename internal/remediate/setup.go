@@ -48,6 +48,14 @@ type Options struct {
 	// PollInterval is the longest that a plan waits until it looks again at what it waits
 	// for: targets that aren't verified, budgets, windows. Zero: 1 to 5 seconds, by what that is.
 	PollInterval time.Duration
+	// PlanInterval is how often violations that can't be planned are looked at again. Default:
+	// planning.DefaultInterval.
+	PlanInterval time.Duration
+	// PlanDelay is how long after a plan's end its policy isn't planned again. Default: planning.DefaultDelay.
+	PlanDelay time.Duration
+	// StormInterval is how often a policy's violations are counted for its breaker. Default:
+	// breaker.DefaultStormInterval.
+	StormInterval time.Duration
 	// Analyzer answers the queries of metrics and of service level objectives; nil
 	// when there is none, which holds the plans whose strategy names any.
 	Analyzer Analyzer
@@ -87,8 +95,8 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 	b := breaker.New(breaker.Options{Store: breaker.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
 		Cached:       breaker.NewReader(mgr.GetClient()),
 		HasNamespace: breaker.NamespaceExists(mgr.GetAPIReader()), Policies: o.Policies, Findings: o.Findings,
-		Analyzer: o.Analyzer, SLO: o.SLO, SLOInterval: o.SLOInterval, Clock: o.Clock, Events: recorder,
-		Metrics: o.Metrics})
+		Analyzer: o.Analyzer, SLO: o.SLO, SLOInterval: o.SLOInterval, StormInterval: o.StormInterval,
+		Clock: o.Clock, Events: recorder, Metrics: o.Metrics})
 	slices := record.NewCache(reader)
 	room := budget.New(budget.Options{Reader: reader, Records: slices, Floors: o.Floors})
 	approvers := canary.Approvers{Distinct: o.Floors.DistinctApprover, SourcesReviewed: o.Floors.SourcesReviewed}
@@ -123,6 +131,7 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 	planner := planning.NewPlanner(planning.Options{Reader: reader, Writer: writer,
 		Doubt:    planning.UnprovenIn(mgr.GetAPIReader(), keys),
 		Policies: o.Policies, Findings: o.Findings, Changes: o.Changes, Clock: o.Clock, Events: recorder, Breakers: b,
+		Interval: o.PlanInterval, Delay: o.PlanDelay,
 		Tools: o.Tools, Reach: o.Reach, Floors: o.Floors})
 	if err := planner.Register(mgr); err != nil {
 		return err

@@ -58,12 +58,13 @@ var _ = Describe("The leader is killed", func() {
 			e.Fault = fmt.Sprintf(name, kills)
 			e.end()
 		},
-		Entry("whose request is lost", SpecTimeout(8*time.Minute), "leader killed before each of its %d writes in turn",
+		Entry("whose request is lost", SpecTimeout(15*time.Minute),
+			"leader killed before each of its %d writes in turn",
 			func() fleet { return fixable{3} }, v1alpha1.PhaseSucceeded, everyWrite,
 			func(m *rig.Manager) faultproxy.Fault {
 				return faultproxy.Fault{LoseRequest: true, Before: func(faultproxy.Request) { crash(m) }}
 			}),
-		Entry("whose answer is lost", SpecTimeout(8*time.Minute), "leader killed after each of its %d writes in turn",
+		Entry("whose answer is lost", SpecTimeout(15*time.Minute), "leader killed after each of its %d writes in turn",
 			func() fleet { return fixable{3} }, v1alpha1.PhaseSucceeded, everyWrite,
 			func(m *rig.Manager) faultproxy.Fault {
 				return faultproxy.Fault{LoseAnswer: true,

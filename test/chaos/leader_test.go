@@ -24,7 +24,7 @@ var _ = Describe("Two leaders at once", func() {
 		"--leader-election-renew-deadline=10s", "--leader-election-retry-period=1s",
 	}
 	It("the old leader loses its lease with a write under way, which arrives after the new one took over",
-		SpecTimeout(5*time.Minute), func(ctx context.Context) {
+		SpecTimeout(10*time.Minute), func(ctx context.Context) {
 			DeferCleanup(func(ctx context.Context) {
 				lease := &coordinationv1.Lease{
 					ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "evenkeel-leader"}}

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("A neighbour is down in the middle of a wave", func() {
-	It("Alertmanager: rollouts and rollbacks don't wait for it", SpecTimeout(3*time.Minute), func(ctx context.Context) {
+	It("Alertmanager: rollouts and rollbacks don't wait for it", SpecTimeout(9*time.Minute), func(ctx context.Context) {
 		// Nobody listens on the discard port of a machine that runs tests.
 		manager := suite.StartManager(ctx, "--alertmanager-url=http://127.0.0.1:9", "--cluster-name=chaos",
 			"--alert-interval=1s")
@@ -33,7 +33,7 @@ var _ = Describe("A neighbour is down in the middle of a wave", func() {
 	})
 
 	It("Prometheus: what can't be proved isn't a pass, and the rollout goes on when it is back",
-		SpecTimeout(5*time.Minute), func(ctx context.Context) {
+		SpecTimeout(10*time.Minute), func(ctx context.Context) {
 			prometheus := suite.StartPrometheus(ctx, "global: {scrape_interval: 1s}\n")
 			manager := suite.StartManager(ctx, "--prometheus-url="+prometheus.URL)
 			e := begin("Prometheus killed mid-wave, started again later", manager)

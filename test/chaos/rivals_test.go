@@ -36,7 +36,7 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 		manager.Proxy.Reset()
 	})
 
-	It("permissions are revoked: the rollout is held, and goes on when they are back", SpecTimeout(3*time.Minute),
+	It("permissions are revoked: the rollout is held, and goes on when they are back", SpecTimeout(10*time.Minute),
 		func(ctx context.Context) {
 			e := begin("permissions to write revoked mid-wave, granted again later", manager)
 			r := e.roll(ctx, fixable{6})
@@ -60,7 +60,7 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 		})
 
 	It("a controller reverts one target at once: that one is left alone, the others are fixed",
-		SpecTimeout(3*time.Minute), func(ctx context.Context) {
+		SpecTimeout(10*time.Minute), func(ctx context.Context) {
 			e := begin("competing controller that reverts one target", manager)
 			r := e.roll(ctx, fixable{6})
 			var victim atomic.Value
@@ -80,7 +80,7 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 			e.end()
 		})
 
-	It("objects are deleted and created again: the new ones are another plan's matter", SpecTimeout(3*time.Minute),
+	It("objects are deleted and created again: the new ones are another plan's matter", SpecTimeout(10*time.Minute),
 		func(ctx context.Context) {
 			e := begin("two targets deleted and created again mid-wave", manager)
 			r := e.roll(ctx, fixable{6})
@@ -106,7 +106,7 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 		})
 
 	It("the webhook of another party denies the write that its dry run allowed: the target fails, nothing of ours is "+
-		"left on it", SpecTimeout(3*time.Minute), func(ctx context.Context) {
+		"left on it", SpecTimeout(10*time.Minute), func(ctx context.Context) {
 		e := begin("another party's webhook denies one real write", manager)
 		r := e.roll(ctx, fixable{6})
 		var victim atomic.Value

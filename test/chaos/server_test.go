@@ -47,18 +47,18 @@ var _ = Describe("The API fails in the middle of a wave", Ordered, func() {
 			}
 			e.end()
 		},
-		Entry("when kube-apiserver is restarted", SpecTimeout(5*time.Minute), "API server restarted mid-wave",
+		Entry("when kube-apiserver is restarted", SpecTimeout(10*time.Minute), "API server restarted mid-wave",
 			restart("kube-apiserver")),
-		Entry("when etcd is restarted", SpecTimeout(5*time.Minute), "etcd restarted mid-wave", restart("etcd")),
-		Entry("when it answers 429", SpecTimeout(5*time.Minute), "2 of 7 writes answered 429 Too Many Requests",
+		Entry("when etcd is restarted", SpecTimeout(10*time.Minute), "etcd restarted mid-wave", restart("etcd")),
+		Entry("when it answers 429", SpecTimeout(10*time.Minute), "2 of 7 writes answered 429 Too Many Requests",
 			someOf(answered(http.StatusTooManyRequests, "TooManyRequests"))),
-		Entry("when it answers 500", SpecTimeout(5*time.Minute), "2 of 7 writes answered 500 Internal Server Error",
+		Entry("when it answers 500", SpecTimeout(10*time.Minute), "2 of 7 writes answered 500 Internal Server Error",
 			someOf(answered(http.StatusInternalServerError, "InternalError"))),
-		Entry("when requests are lost", SpecTimeout(5*time.Minute), "2 of 7 writes lost before the API server",
+		Entry("when requests are lost", SpecTimeout(10*time.Minute), "2 of 7 writes lost before the API server",
 			someOf(faultproxy.Fault{LoseRequest: true})),
-		Entry("when answers are lost", SpecTimeout(5*time.Minute), "2 of 7 writes' answers lost (timeouts)",
+		Entry("when answers are lost", SpecTimeout(10*time.Minute), "2 of 7 writes' answers lost (timeouts)",
 			someOf(faultproxy.Fault{LoseAnswer: true})),
-		Entry("when watches are dropped", SpecTimeout(5*time.Minute), "all watches dropped at every write",
+		Entry("when watches are dropped", SpecTimeout(10*time.Minute), "all watches dropped at every write",
 			func(_ context.Context, m *rig.Manager, r *rollout) func(context.Context) {
 				dropped := m.Proxy.Every(r.any, faultproxy.Fault{Before: func(faultproxy.Request) {
 					m.Proxy.DropWatches()

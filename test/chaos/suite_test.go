@@ -24,7 +24,7 @@ const tableVariable = "EVENKEEL_CHAOS_TABLE"
 
 func TestChaos(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(180 * time.Second)
+	SetDefaultEventuallyTimeout(5 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	rig.Run(t, "Rollouts under faults")

@@ -21,7 +21,7 @@ import (
 const (
 	// crashTargets make a canary and a batch of two.
 	crashTargets = 3
-	crashTimeout = 8 * time.Minute
+	crashTimeout = 15 * time.Minute
 )
 
 var _ = Describe("A rollout whose manager is killed", func() {

@@ -21,7 +21,7 @@ import (
 
 func TestEscalation(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(60 * time.Second)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	rig.Run(t, "Escalation to real Alertmanagers")
@@ -70,7 +70,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(suite.Stop)
 	// No spec waits for a rollout that only waits for its next look.
-	suite.Flags = []string{"--rollout-poll-interval=200ms"}
+	suite.Flags = []string{"--rollout-poll-interval=200ms", "--plan-interval=2s", "--storm-interval=1s"}
 	for _, p := range []*peer{&first, &second} {
 		p.inbox = rig.NewInbox()
 		p.Alertmanager = suite.StartAlertmanager(ctx, fmt.Sprintf(routing, p.inbox.URL))

@@ -73,7 +73,7 @@ var _ = Describe("Ten thousand violating objects", func() {
 			g.Expect(plans).To(HaveLen(1))
 			rem = plans[0]
 			g.Expect(rem.Status.Counts.Done).To(BeNumerically(">", v1alpha1.MaxTargetsPerSlice))
-		}).WithTimeout(3 * time.Minute).Should(Succeed()) // beside other suites this takes its time
+		}).WithTimeout(5 * time.Minute).Should(Succeed()) // beside other suites this takes its time
 		Expect(rem.Spec.Plan.Targets).To(BeEquivalentTo(n))
 		Expect(rem.Spec.Plan.Slices).To(HaveLen((n + v1alpha1.MaxTargetsPerSlice - 1) / v1alpha1.MaxTargetsPerSlice))
 		Expect(encoded(&rem)).To(BeNumerically("<", mebibyte/8))
@@ -91,5 +91,5 @@ var _ = Describe("Ten thousand violating objects", func() {
 		Expect(suite.API.Delete(ctx, policy)).To(Succeed())
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSuperseded)
 		Expect(suite.API.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace(namespace))).To(Succeed())
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 })

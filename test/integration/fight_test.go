@@ -82,7 +82,7 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 				g.Expect(suite.Events(ctx, "RemediationFight", "target-0")).To(ContainElement(
 					And(ContainSubstring("evenkeel rollout retry "+policy.Name),
 						ContainSubstring("stubborn-controller"))))
-			}).WithTimeout(3 * time.Minute).Should(Succeed())
+			}).WithTimeout(5 * time.Minute).Should(Succeed())
 
 			By("drift of another object")
 			other := fixture.ConfigMap(namespace, "target-1")

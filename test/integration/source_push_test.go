@@ -93,7 +93,7 @@ var _ = Describe("A policy source", func() {
 			g.Expect(suite.Get(ctx, source.PolicySource)).To(Succeed())
 			g.Expect(rig.ReadyOf(source.PolicySource).Reason).To(
 				Equal(v1alpha1.ReasonApplied), rig.ReadyOf(source.PolicySource).Message)
-		}).WithTimeout(3 * time.Minute).Should(Succeed())
+		}).WithTimeout(5 * time.Minute).Should(Succeed())
 		applied := time.Since(start)
 		Expect(source.Status.Policies).To(BeEquivalentTo(manyPolicies))
 		awaitState(ctx, ns, manyPolicies-1)

@@ -22,7 +22,7 @@ import (
 
 func TestIntegration(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(60 * time.Second)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	rig.Run(t, "The manager against a real API server")
@@ -52,7 +52,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(suite.Stop)
 	// No spec waits for a rollout that only waits for its next look.
-	suite.Flags = []string{"--rollout-poll-interval=200ms"}
+	suite.Flags = []string{"--rollout-poll-interval=200ms", "--plan-interval=2s", "--storm-interval=1s"}
 	prometheus, exporter = suite.StartScraping(ctx)
 	ports, err := process.FreePorts(2)
 	Expect(err).NotTo(HaveOccurred())

@@ -98,7 +98,7 @@ var _ = Describe("The author of a policy", func() {
 		})
 
 	It("writes one for a kind that the cluster has beside Kubernetes' own, by its name alone",
-		SpecTimeout(5*time.Minute), func(ctx context.Context) {
+		SpecTimeout(10*time.Minute), func(ctx context.Context) {
 			alex := enters("alex")
 			alex.may(ctx, "cluster-admin", "")
 			alex.ends(ctx, 2, "evenkeel new policy sized-gadgets --kind Gadget.journey.example.com",
@@ -118,7 +118,9 @@ spec:
 `)
 			alex.succeeds(ctx, "kubectl apply -f gadgets.yaml", "created")
 			DeferCleanup(func(ctx context.Context) { alex.succeeds(ctx, "kubectl delete -f gadgets.yaml") })
-			alex.succeeds(ctx, "kubectl wait --for=condition=Established crd/gadgets.journey.example.com")
+			// kubectl wait fails while the conditions of a CustomResourceDefinition are null, as they are at first.
+			alex.repeats(ctx, "kubectl wait --for=condition=Established crd/gadgets.journey.example.com",
+				"condition met")
 
 			for name, kind := range map[string]string{"by-name": "Gadget", "by-group": "gadget.journey.example.com",
 				"apart": "Gadget --group journey.example.com"} {

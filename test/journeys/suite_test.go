@@ -16,7 +16,7 @@ import (
 
 func TestJourneys(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(60 * time.Second)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	rig.Run(t, "People and what they want of Evenkeel")
@@ -33,7 +33,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	suite, err = rig.Start(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(suite.Stop)
-	manager = suite.StartManager(ctx, "--rollout-poll-interval=200ms", "--source-allow-files",
+	manager = suite.StartManager(ctx, "--rollout-poll-interval=200ms", "--plan-interval=2s", "--storm-interval=1s",
+		"--source-allow-files",
 		// Neither is there: runbooks are about that, too.
 		"--prometheus-url=http://127.0.0.1:9", "--alertmanager-url=http://127.0.0.1:9",
 		"--cluster-name=test")

@@ -5,12 +5,9 @@ package planning
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
@@ -18,14 +15,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
-	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
-
-// maxCanaryReads bounds how many candidates are read to find a canary.
-const maxCanaryReads = 20
 
 // choose sorts the fixable findings into objects to fix and objects to report
 // only, by their metadata as the API server holds it now.
@@ -156,94 +148,4 @@ func labelled(f policy.Finding, m, namespace *metav1.PartialObjectMetadata) cana
 		return canary.Labelled{Own: m.Labels}
 	}
 	return canary.Labelled{Own: m.Labels, Namespaced: true, Namespace: namespace.Labels}
-}
-
-// chooseCanary moves objects of the first stage to the front that the canary's
-// selector chooses and, when the plan is to be rolled out, that can prove
-// something: they are healthy and still violate. Objects that turn out clean are
-// dropped. It says false when there is nothing left to fix, or no canary; then
-// refused says why, where a person can do something about it.
-func (p *drafter) chooseCanary(ctx context.Context, d *draft) (found bool, refused string, err error) {
-	layout, err := d.layout()
-	if err != nil {
-		return false, "", err
-	}
-	leaders := d.leaders()
-	if len(leaders) == 0 {
-		return false, d.noLeader(), nil
-	}
-	size := int(layout.Waves[0])
-	if !d.strategy.Mode.Runs() {
-		d.toFront(leaders[:min(size, len(leaders))])
-		return true, "", nil
-	}
-	var chosen, clean []int
-	why := ""
-	for _, i := range leaders[:min(len(leaders), maxCanaryReads)] {
-		if len(chosen) == size {
-			break
-		}
-		fit, fixed, message, err := p.fitCanary(ctx, d, d.eligible[i].object)
-		switch {
-		case err != nil:
-			return false, "", err
-		case fit:
-			chosen = append(chosen, i)
-		case fixed:
-			clean = append(clean, i)
-		default:
-			why = d.eligible[i].object.String() + ": " + message
-		}
-	}
-	if len(chosen) == 0 && why != "" {
-		refused =
-			"no canary: none of the first violating objects is healthy, and one that isn't would prove nothing; " +
-				"the last checked is " + why
-	}
-	d.toFront(append(chosen, clean...))
-	d.eligible = slices.Delete(d.eligible, len(chosen), len(chosen)+len(clean))
-	return len(chosen) > 0, refused, nil
-}
-
-// noLeader says why a plan has no canary at all.
-func (d *draft) noLeader() string {
-	where := ""
-	if stage := d.stages.Name(d.eligible[0].stage); stage != "" {
-		where = fmt.Sprintf(" of the first stage that has any, %s", stage)
-	}
-	return fmt.Sprintf("no canary: spec.remediation.canary.selector (%s) chooses none of the violating objects%s: "+
-		"change the selector, or the labels",
-		canary.SelectorText(*d.strategy.Canary.Selector), where)
-}
-
-// fitCanary reads one object anew: does it still violate, and is it healthy?
-func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectReference) (
-	fit, clean bool, message string, err error) {
-	t := &targets.Client{Reader: p.reader, Mapper: p.mapper, Clock: p.clock}
-	obj, err := t.Read(ctx, ref)
-	if client.IgnoreNotFound(err) != nil {
-		return false, false, "", err
-	}
-	if err != nil || string(obj.GetUID()) != ref.UID {
-		return false, true, "", nil
-	}
-	violates, removed, err := p.violates(ctx, t, d.policy.Name, obj)
-	if err != nil || !violates || removed {
-		return violates && removed, !violates && err == nil, "", err
-	}
-	if reason := healthcheck.FitCanary(d.strategy, obj); reason != nil {
-		return false, false, reason.Error(), nil
-	}
-	return true, false, "", nil
-}
-
-// violates says whether an object still violates, and whether its fix removes it:
-// then its own health proves nothing, and needn't be good.
-func (p *drafter) violates(ctx context.Context, t *targets.Client, policyName string, obj *unstructured.Unstructured) (
-	violates, removed bool, err error) {
-	result, matched, err := t.Judge(ctx, p.policies.Snapshot(), policyName, obj)
-	if err != nil {
-		return false, false, client.IgnoreNotFound(err)
-	}
-	return matched && result.Err == nil && len(result.Enforced()) > 0, action.Remove(result.Actions), nil
 }

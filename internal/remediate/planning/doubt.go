@@ -35,7 +35,7 @@ func (p *Planner) notComposed(ctx context.Context, pol *v1alpha1.ClusterRegoPoli
 	}
 	p.notPlanned(ctx, pol, err.Error()+
 		". Compare what it says with the objects, then delete that plan: no other is made before")
-	return ReplanPoll, nil
+	return p.interval, nil
 }
 
 // UnprovenIn looks for plans that aren't proven, past every cache.

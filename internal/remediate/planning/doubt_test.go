@@ -54,10 +54,10 @@ func TestAnEndedPlanWithUnprovenRecordsIsTold(t *testing.T) {
 			d.strategy.SetDefaults()
 			events := clientevents.NewFakeRecorder(10)
 			p := &Planner{drafter: drafter{reader: api, clock: clocktesting.NewFakePassiveClock(now)},
-				announced: newAnnouncements(), events: escalate.NewRecorder(events)}
+				interval: time.Minute, announced: newAnnouncements(), events: escalate.NewRecorder(events)}
 			for range 2 {
-				if wait, err := p.draft(t.Context(), pol, d, nil); err != nil || wait != ReplanPoll {
-					t.Errorf("looks again after %s, %v; want %s", wait, err, ReplanPoll)
+				if wait, err := p.draft(t.Context(), pol, d, nil); err != nil || wait != p.interval {
+					t.Errorf("looks again after %s, %v; want %s", wait, err, p.interval)
 				}
 			}
 			close(events.Events)

@@ -24,6 +24,7 @@ import (
 // forget deletes the breaker of a policy that is gone, once no plan of it is at
 // work any more.
 func (p *Planner) forget(ctx context.Context, policyName string) error {
+	p.announced.found(policyName)
 	plans, err := p.plansOf(ctx, policyName)
 	if err != nil {
 		return err
@@ -125,8 +126,8 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 	}
 	// An end of the future was written under another clock: it is no later than now.
 	since := max(p.clock.Now().Sub(ended), 0)
-	if since < ReplanDelay {
-		return ReplanDelay - since, true
+	if since < p.delay {
+		return p.delay - since, true
 	}
 	stand := history.StandingOf(pol, plans, revision, p.clock.Now())
 	if wait := stand.NextAfter(found, p.clock.Now()) - since; wait > 0 {
@@ -134,11 +135,11 @@ func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy,
 		p.notPlanned(ctx, pol, fmt.Sprintf("plan %s ended without an answer, which says nothing of the fix: another "+
 			"is made by itself, the sooner with: evenkeel rollout retry %s",
 			latest.Name, latest.Name))
-		return min(wait, ReplanPoll), true
+		return min(wait, p.interval), true
 	}
 	if why := history.Blocked(pol, plans, revision, stand, found); why != "" && fixable(found) > 0 {
 		p.notPlanned(ctx, pol, why)
-		return ReplanPoll, true
+		return p.interval, true
 	}
 	return 0, false
 }

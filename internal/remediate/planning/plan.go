@@ -85,7 +85,9 @@ type draft struct {
 	leftOut map[string]LeftOut
 	// told are the objects that the latest plan has left alone, by record.SkipKey.
 	told map[string]bool
-	hash string
+	// search is for its canary.
+	search search
+	hash   string
 }
 
 // planHash identifies a plan: what it fixes and by which rules (the revision, which the

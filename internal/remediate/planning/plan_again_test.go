@@ -54,10 +54,10 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 				}
 			}
 			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
-				announced: newAnnouncements(),
-				events:    escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
+				announced: newAnnouncements(), interval: DefaultInterval, delay: DefaultDelay,
+				events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
 			wait, early := p.tooEarly(t.Context(), pol, tc.plans, "r1", nil)
-			if early != tc.early || wait > ReplanPoll {
+			if early != tc.early || wait > p.interval {
 				t.Errorf("%s: too early %t, wait %s", tc.reason, early, wait)
 			}
 		})

@@ -26,11 +26,11 @@ import (
 )
 
 const (
-	// ReplanPoll is how often violations that can't be planned are looked at again.
-	ReplanPoll = 30 * time.Second
-	// ReplanDelay is how long after a plan's end its policy isn't planned again:
-	// the scan must have seen the last writes first.
-	ReplanDelay = 2 * time.Second
+	// DefaultInterval is how often violations that can't be planned are looked at again.
+	DefaultInterval = 30 * time.Second
+	// DefaultDelay is how long after a plan's end its policy isn't planned again: the scan should have seen the
+	// last writes first, or the next plan is made of objects that are clean already, which it skips.
+	DefaultDelay = 2 * time.Second
 )
 
 // Findings is the part of the scan that planning needs.
@@ -67,6 +67,8 @@ type Planner struct {
 	announced *announcements
 	// doubt says why a plan of a policy isn't known to be ours; nil asks nobody.
 	doubt func(ctx context.Context, policyName string) error
+	// interval and delay are as the options of these names say.
+	interval, delay time.Duration
 }
 
 // Reconcile looks whether a policy's violations need a plan.
@@ -82,7 +84,7 @@ func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 		return ctrl.Result{}, nil // nobody knows what it asks for; its next change is looked at
 	}
 	if doubtful, err := p.doubtful(ctx, pol); doubtful || err != nil {
-		return ctrl.Result{RequeueAfter: ReplanPoll}, err
+		return ctrl.Result{RequeueAfter: p.interval}, err
 	}
 	plans, err := p.plansOf(ctx, pol.Name)
 	if err != nil {
@@ -112,7 +114,7 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 	}
 	found, revision, complete := p.findings.Findings(pol.Name)
 	if !p.current(pol, revision) || !complete {
-		return ReplanPoll, nil // the scan says when it has caught up
+		return p.interval, nil // the scan says when it has caught up
 	}
 	var err error
 	if mode, err = p.breakers.Mode(ctx, pol, mode); err != nil {
@@ -153,7 +155,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 	time.Duration, error) {
 	authored, template, err := catalog.WithAuthors(ctx, p.reader, d.policy)
 	if err != nil || !p.currentTemplate(pol, template) {
-		return ReplanPoll, err
+		return p.interval, err
 	}
 	d.policy = authored
 	if d.strategy.Mode.Runs() {
@@ -163,6 +165,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 		}
 		d.keptBack = back
 	}
+	d.search = p.announced.search(pol.Name)
 	outcome, refused, err := p.compose(ctx, &d, found)
 	if err != nil {
 		return p.notComposed(ctx, pol, err)
@@ -176,11 +179,11 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 		wait = p.nothingEligible(ctx, pol, d, found)
 	case draftWithoutCanary:
 		// An object that has just changed is soon healthy again.
-		wait = p.announced.wait(pol.Name)
+		wait = p.announced.notFound(pol.Name, d.search, p.interval)
 	case draftTells:
 		err = p.create(ctx, d)
 	case draftRollout:
-		p.announced.resetBackoff(pol.Name)
+		p.announced.found(pol.Name)
 		err = p.create(ctx, d)
 	}
 	return history.Sooner(wait, d.nextOptOutEnd), err
@@ -203,7 +206,7 @@ func (p *Planner) nothingEligible(ctx context.Context, pol *v1alpha1.ClusterRego
 			prose.Count(d.waiting, "violating object"), d.plans[len(d.plans)-1].Name,
 			prose.Verb(d.waiting, "waits", "wait")))
 	}
-	return ReplanPoll
+	return p.interval
 }
 
 // create writes the slices first and the Remediation last: a plan without its

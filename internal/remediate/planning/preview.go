@@ -84,7 +84,8 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy
 	if err != nil && !notInstalled(err) {
 		return nil, err
 	}
-	d := draft{policy: pol, named: sharedStrategy(snapshot, pol), strategy: *strategy, revision: revision, plans: plans}
+	d := draft{policy: pol, named: sharedStrategy(snapshot, pol), strategy: *strategy, revision: revision, plans: plans,
+		search: search{reads: previewCanaryReads, once: true}}
 	p.inTheWay(out, &d, found)
 	outcome, refused, err := drafts.compose(ctx, &d, found)
 	if err != nil {

@@ -21,7 +21,7 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 	time.Duration, error) {
 	keeps, known := p.historyOf(pol)
 	if !known {
-		return ReplanPoll, nil
+		return p.interval, nil
 	}
 	var kept []string
 	for i := range plans {

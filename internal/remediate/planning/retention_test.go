@@ -194,7 +194,7 @@ func TestNoHistoryIsDeletedByDefaultsOfNobody(t *testing.T) {
 				c.MarkComplete()
 			}
 			planner := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
-				client: server, status: c}
+				client: server, status: c, interval: time.Minute}
 			wait, err := planner.prune(t.Context(), p, plans)
 			if err != nil {
 				t.Fatal(err)
@@ -203,7 +203,7 @@ func TestNoHistoryIsDeletedByDefaultsOfNobody(t *testing.T) {
 			if err := server.List(t.Context(), &left); err != nil {
 				t.Fatal(err)
 			}
-			if len(left.Items) != tc.kept || (wait == ReplanPoll) != tc.again {
+			if len(left.Items) != tc.kept || (wait == planner.interval) != tc.again {
 				t.Errorf("%s: %d plans are kept, want %d; looked at again after %s", tc.reason, len(left.Items),
 					tc.kept, wait)
 			}

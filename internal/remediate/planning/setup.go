@@ -3,7 +3,9 @@
 package planning
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -41,6 +43,10 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Events tells people what is planned, and what isn't.
 	Events *escalate.Recorder
+	// Interval is how often violations that can't be planned are looked at again. Default: DefaultInterval.
+	Interval time.Duration
+	// Delay is how long after a plan's end its policy isn't planned again. Default: DefaultDelay.
+	Delay time.Duration
 	// Breakers are asked what a policy may do.
 	Breakers *breaker.Set
 	// Tools finds the tools that manage objects.
@@ -55,6 +61,7 @@ type Options struct {
 func NewPlanner(o Options) *Planner {
 	return &Planner{client: o.Writer, doubt: o.Doubt, status: o.Policies, findings: o.Findings, events: o.Events,
 		changes: o.Changes, breakers: o.Breakers, announced: newAnnouncements(),
+		interval: cmp.Or(o.Interval, DefaultInterval), delay: cmp.Or(o.Delay, DefaultDelay),
 		drafter: drafter{reader: o.Reader, policies: o.Policies, clock: o.Clock,
 			tools: o.Tools, reach: o.Reach, floors: o.Floors}}
 }
