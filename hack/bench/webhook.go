@@ -17,7 +17,7 @@ import (
 const (
 	webhookRate = 400
 	webhookLoad = 2500 * time.Millisecond
-	// So many Pods are created, each once in a round, for so many workloads.
+	// So many Pods are created in each round, others than in every round before, for so many workloads.
 	posted, workloads = 1000, 40
 )
 
@@ -35,7 +35,7 @@ func benchWebhook(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in := func(name string) string { return filepath.Join(work, name) }
-	rules, size, err := writeWebhookInput(in, o.seed)
+	rules, size, err := writeWebhookInput(in, o.runs, o.seed)
 	if err != nil {
 		return err
 	}
@@ -74,19 +74,19 @@ func benchWebhook(ctx context.Context, o options) error {
 	return replaceTable(o.table, "bench-webhook", text)
 }
 
-// writeWebhookInput writes the rules and the reviews. It says how many rules there are, and how long a review is on
-// average, in bytes.
-func writeWebhookInput(in func(name string) string, seed uint64) (rules, size int, err error) {
+// writeWebhookInput writes the rules, and the reviews for so many rounds. It says how many rules there are, and how
+// long a review is on average, in bytes.
+func writeWebhookInput(in func(name string) string, rounds int, seed uint64) (rules, size int, err error) {
 	if rules, err = writePodRules(in("rules.yaml")); err != nil {
 		return 0, 0, err
 	}
 	if _, err := writePodReviews(in("judged"), judged, seed); err != nil {
 		return 0, 0, err
 	}
-	if _, err := writeWorkloadReviews(in("workloads"), posted, workloads, seed); err != nil {
+	if _, err := writeWorkloadReviews(in("workloads"), rounds*posted, workloads, seed); err != nil {
 		return 0, 0, err
 	}
-	size, err = writePodReviews(in("mixed"), posted, seed)
+	size, err = writePodReviews(in("mixed"), rounds*posted, seed)
 	return rules, size, err
 }
 
@@ -102,7 +102,7 @@ func timeWebhooks(ctx context.Context, webhooks []*webhook, o options, in func(s
 		results[kind] = make([][]served, len(webhooks))
 		for round := range o.runs {
 			for _, i := range rand.Perm(len(webhooks)) {
-				s, err := webhooks[i].time(ctx, reviews, o.seed+uint64(round))
+				s, err := webhooks[i].time(ctx, reviews[round*posted:][:posted], o.seed+uint64(round))
 				if err != nil {
 					return results, fmt.Errorf("%s: %w", webhooks[i].name, err)
 				}

@@ -32,6 +32,7 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	if reusable && c.clean.Has(read) {
 		return policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: CompiledEngine, Reused: true}, ""
 	}
+	in = in.forOne(c)
 	weights, err := c.prepared(in)
 	if err != nil {
 		return decision, v1alpha1.ReasonEvaluationFailed

@@ -4,6 +4,7 @@ package rego
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,7 +107,7 @@ func TestADigestIsThatOfWhatIsRead(t *testing.T) {
 			change: func(r *policy.Request) { r.Object["spec"].(map[string]any)["template"] = []any{} }},
 	} {
 		check := func(reads string, want bool) {
-			digest := digests(t, `deny contains "x" if `+reads)
+			digest := digests(t, `deny contains "x" if `+reads+compared(reads))
 			first, changed := asked(), asked()
 			if part.before != nil {
 				part.before(first)
@@ -121,6 +122,55 @@ func TestADigestIsThatOfWhatIsRead(t *testing.T) {
 			check(reads, true)
 		}
 		check("input.object.kind", part.always)
+	}
+}
+
+// compared is what makes a reference a comparison, which reads it.
+func compared(reads string) string {
+	if strings.HasPrefix(reads, "input") {
+		return ` == "none"`
+	}
+	return ""
+}
+
+// TestADigestIsOfWhatDecides changes one part of a request after the other, of which a rule asks no more than whether
+// it is there, or says it in a message.
+func TestADigestIsOfWhatDecides(t *testing.T) {
+	metadata := func(r *policy.Request) map[string]any { return r.Object["metadata"].(map[string]any) }
+	for name, test := range map[string]struct {
+		rule   string
+		change func(*policy.Request)
+		want   bool
+	}{
+		"a name that a message tells": {`deny contains sprintf("%v", [input.object.metadata.name]) if ` +
+			`input.object.spec.x`, func(r *policy.Request) { metadata(r)["name"] = "other" }, false},
+		"that there is that name": {`deny contains sprintf("%v", [input.object.metadata.name]) if ` +
+			`input.object.spec.x`, func(r *policy.Request) { delete(metadata(r), "name") }, true},
+		"the Pod's name in a message": {`deny contains sprintf("%v", [input.pod.metadata.name]) if input.pod.spec.x`,
+			func(r *policy.Request) { metadata(r)["name"] = "other" }, false},
+		"that the Pod has a name": {`deny contains sprintf("%v", [input.pod.metadata.name]) if input.pod.spec.x`,
+			func(r *policy.Request) { delete(metadata(r), "name") }, true},
+		"the request's name in a message": {`deny contains sprintf("%v", [input.review.name]) if input.object.spec.x`,
+			func(r *policy.Request) { r.Name = "other" }, false},
+		"that the request has a name": {`deny contains sprintf("%v", [input.review.name]) if input.object.spec.x`,
+			func(r *policy.Request) { r.Name = "" }, true},
+		"what a fix alone reads": {`deny contains "x" if input.object.spec.x` + "\n" +
+			`remediation contains {"name": input.object.metadata.labels.app} if input.object.spec.x`,
+			func(r *policy.Request) { metadata(r)["labels"] = nil }, false},
+		"what is there": {`deny contains "x" if input.object.metadata.labels.app`,
+			func(r *policy.Request) { metadata(r)["labels"] = map[string]any{"app": "other"} }, false},
+		"what is there and false": {`deny contains "x" if input.object.metadata.labels.app`,
+			func(r *policy.Request) { metadata(r)["labels"] = map[string]any{"app": false} }, true},
+		"that there is a Pod": {`deny contains "x" if input.pod`, func(r *policy.Request) {
+			r.Object["spec"].(map[string]any)["template"] = []any{}
+		}, true},
+	} {
+		digest := digests(t, test.rule)
+		first, changed := asked(), asked()
+		test.change(changed)
+		if got := digest(first) != digest(changed); got != test.want {
+			t.Errorf("%s: another digest %v, want %v", name, got, test.want)
+		}
 	}
 }
 

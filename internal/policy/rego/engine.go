@@ -94,6 +94,8 @@ type shared struct {
 	weighs map[string]*topdown.Builtin
 	// timeless says that no rule asks for the time.
 	timeless bool
+	// readings are what the rules read.
+	readings readings
 }
 
 func (s *shared) prepare(c *Compiled) {

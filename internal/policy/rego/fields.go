@@ -3,6 +3,7 @@
 package rego
 
 import (
+	"slices"
 	"strings"
 
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -31,19 +32,29 @@ func (r Read) Whole() bool { return r.Object.Whole() && r.Request.Whole() && r.R
 // or the old one, and pod where it has the Pod; and of the request.
 type reading struct {
 	object, pod, request, review *facts.Fields
-	excerpt                      excerpt
 }
 
+// objectPlaces are where the input has the object that is judged, oldObjectPlaces where it has the one before,
+// podPlaces where it has the Pod, and podSpecPlaces where it has that of which nothing is made for the input.
+func objectPlaces() [][]string {
+	return [][]string{{"object"}, {"review", "object"}, {"request", "object"}}
+}
+
+func oldObjectPlaces() [][]string {
+	return [][]string{{"review", "oldObject"}, {"request", "oldObject"}}
+}
+
+func podPlaces() [][]string { return [][]string{{"pod"}} }
+
+func podSpecPlaces() [][]string { return [][]string{{"pod", "spec"}} }
+
 func readingOf(reads facts.Reads) reading {
-	r := reading{
-		object: reads.Below([]string{"object"}, []string{"review", "object"}, []string{"review", "oldObject"},
-			[]string{"request", "object"}, []string{"request", "oldObject"}),
-		pod:     reads.Below([]string{"pod"}),
+	return reading{
+		object:  reads.Below(slices.Concat(objectPlaces(), oldObjectPlaces())...),
+		pod:     reads.Below(podPlaces()...),
 		request: reads.Below([]string{"request"}),
 		review:  reads.Below([]string{"review"}),
 	}
-	r.excerpt = excerptOf(r)
-	return r
 }
 
 // ReadBy is what of the input for an object of a kind some policies may read: an Input for them alone need hold no

@@ -190,7 +190,7 @@ func TestWhatIsLeftToTopdownIsGivenAll(t *testing.T) {
 // TestTopdownIsGivenAll holds that what the compiled engine is compared with doesn't rest on what is known to be read.
 func TestTopdownIsGivenAll(t *testing.T) {
 	policies := map[string]*rego.Compiled{}
-	c := compile(t, podPolicy(header+`deny contains "x" if input.object.spec.hostPID`))
+	c := compile(t, podPolicy(header+`deny contains "x" if input.object.spec.hostPID == true`))
 	policies["--engine=topdown"] = c.On(rego.Topdown)
 	policies["the engines differ"] = c.On(rego.CompiledEngine).Disputed()
 	narrow := c.On(rego.CompiledEngine)

@@ -40,6 +40,8 @@ type Input struct {
 	// reused.
 	request *policy.Request
 	digests *facts.Digests
+	// conversion is that of shared.
+	conversion *conversion
 	// whole makes the same input with all of the request's objects; nil where it has all of them.
 	whole func() (*Input, error)
 }
@@ -81,10 +83,10 @@ func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	if r.Now.IsZero() {
 		return nil, errors.New("the request has no time: set Request.Now")
 	}
-	in := &Input{request: r, digests: &facts.Digests{}, now: r.Now,
+	in := &Input{request: r, digests: &facts.Digests{}, conversion: &conversion{}, now: r.Now,
 		nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
 		kind:        r.Kind.GroupKind(), audit: r.Audit, client: r.UserInfo.Username + "\x00" + r.Namespace}
-	in.shared = sync.OnceValues(func() ([][2]*ast.Term, error) { return sharedDocuments(r, read) })
+	in.shared = in.converting(r, read)
 	in.sizes = sync.OnceValues(in.weighed)
 	if !read.Whole() {
 		in.whole = sync.OnceValues(func() (*Input, error) { return NewInput(r) })

@@ -33,22 +33,35 @@ const (
 
 // excerpt is what the rules of a policy read of a request, to be written as text.
 type excerpt struct {
-	object, pod []facts.Part
+	object, pod             []facts.Part
+	objectOrders, podOrders []facts.Order
 	// old says that the object before is read, by whatever name.
 	old bool
-	// podName and podNamespace are read of the Pod, which has those of the workload or of the request.
-	readsPod, podName, podNamespace bool
-	// These are read of the request.
-	uid, name, namespace, user, dryRun, namespaceObject bool
+	// podName and podNamespace are read of the Pod, which has those of the workload or of the request, and named is
+	// whether it has a name.
+	readsPod, podName, named, podNamespace bool
+	// These are read of the request, and requestNamed is whether it names an object.
+	uid, name, requestNamed, namespace, user, dryRun, namespaceObject bool
 }
 
-func excerptOf(r reading) excerpt {
+// documents are those of whose lists the order of the elements can be told, each with its places in the input.
+func documents() [][][]string {
+	return [][][]string{objectPlaces(), oldObjectPlaces(), podSpecPlaces()}
+}
+
+func excerptOf(reads facts.Reads) excerpt {
+	r := readingOf(reads)
 	asked := func(key string) bool { return r.request.Of(key) != nil || r.review.Of(key) != nil }
+	whole := func(f *facts.Fields) bool { return f != nil && !f.AsksOnly() }
+	podName := r.pod.Of("metadata").Of("name")
 	return excerpt{
 		object: r.object.Excerpt().Parts(), pod: r.pod.Excerpt().Parts(), old: asked("oldObject"),
-		readsPod: r.pod != nil, podName: r.pod.Of("metadata").Of("name") != nil,
+		objectOrders: slices.Concat(reads.Orders(objectPlaces()...), reads.Orders(oldObjectPlaces()...)),
+		podOrders:    reads.Orders(podSpecPlaces()...),
+		readsPod:     r.pod != nil, podName: whole(podName), named: podName != nil,
 		podNamespace: r.pod.Of("metadata").Of("namespace") != nil,
-		uid:          asked("uid"), name: asked("name"), namespace: asked("namespace"), user: asked("userInfo"),
+		uid:          asked("uid"), name: whole(r.request.Of("name")) || whole(r.review.Of("name")),
+		requestNamed: asked("name"), namespace: asked("namespace"), user: asked("userInfo"),
 		dryRun: asked("dryRun"), namespaceObject: r.review.Of("namespaceObject") != nil,
 	}
 }
@@ -78,6 +91,9 @@ func (e *excerpt) writeRequest(to *facts.Text, r *policy.Request) {
 		if text.read {
 			to.Text(text.text)
 		}
+	}
+	if e.requestNamed {
+		to.Whole(r.Name != "")
 	}
 	if e.user {
 		writeUser(to, r.UserInfo)
@@ -112,17 +128,23 @@ func (e *excerpt) writePod(to *facts.Text, r *policy.Request, digests *facts.Dig
 	if path, isWorkload := policy.TemplatePath(r.Kind.GroupKind()); isWorkload {
 		document, template = podDocument, policy.FieldAt(judged, path)
 	}
+	fields, isThere := template.(map[string]any)
+	to.Whole(isThere)
 	for i := range e.pod {
 		to.Part(&e.pod[i], document, template, digests)
+	}
+	for i := range e.podOrders {
+		to.Order(&e.podOrders[i], fields["spec"])
 	}
 	if e.podNamespace {
 		to.Text(r.Namespace)
 	}
-	if e.podName {
-		if name, there := policy.Metadata(judged)["name"]; there {
+	if e.named {
+		name, there := policy.Metadata(judged)["name"]
+		to.Whole(there)
+		to.Whole(name == false)
+		if e.podName {
 			to.Whole(name)
-		} else {
-			to.None()
 		}
 	}
 }
@@ -135,6 +157,9 @@ func (e *excerpt) writeObject(to *facts.Text, document byte, object map[string]a
 	for i := range e.object {
 		to.Part(&e.object[i], document, object, digests)
 	}
+	for i := range e.objectOrders {
+		to.Order(&e.objectOrders[i], object)
+	}
 }
 
 // digest stands for what the policy reads of an input, if its verdict is one to remember.
@@ -145,7 +170,7 @@ func (c *Compiled) digest(in *Input) (d reuse.Digest, reusable bool) {
 	}
 	text := in.digests.Borrow()
 	defer in.digests.Return(text)
-	return c.clean.Digest(text, func(text *facts.Text) { c.reading.excerpt.write(text, in.request, in.digests) })
+	return c.clean.Digest(text, func(text *facts.Text) { c.excerpt.write(text, in.request, in.digests) })
 }
 
 // asksForTime says that a program calls what gives another answer another time.

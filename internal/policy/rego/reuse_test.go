@@ -90,6 +90,20 @@ func TestWhatIsReusedIsWhatWouldBeFound(t *testing.T) {
 		`warn contains "no label" if not input.object.metadata.labels.app`,
 		`deny contains m if { input.object.metadata.labels.app != "web"; m := input.object.metadata.name }`,
 		`deny contains "broken" if to_number(input.object.metadata.name) > 1`,
+		`deny contains sprintf("%v", [input.object.metadata.name]) if input.object.spec.hostPID`,
+		`deny contains sprintf("%v", [input.pod.metadata.name]) if input.pod.spec.hostPID == "yes"`,
+		`deny contains sprintf("%v", [input.request.name]) if input.object.spec.replicas == 3`,
+		`violation contains {"msg": m, "details": {"n": [input.object.metadata.labels]}} if { `+
+			`input.object.spec.hostPID == "yes"; m := sprintf("%v %v", [input.object.metadata.name, "x"]) }`,
+		`deny contains m if { n := input.object.metadata.name; m := sprintf("%v", [n]); input.object.spec.hostPID; `+
+			`count(m) > 3 }`,
+		`deny contains m if { some c in input.object.spec.containers; not c.image; m := sprintf("%v", [c.name]) }`,
+		`warn contains "there" if input.pod`,
+		"images contains c if some c in input.pod.spec.containers\n"+
+			`deny contains "x" if { all := [c.image | some c in images]; all[0] == "b:1" }`,
+		"images contains c if some c in input.object.spec.template.spec.containers\n"+
+			"images contains c if some c in input.object.spec.containers\n"+
+			`deny contains "x" if { all := [1 | images[_].image]; count(all) == 1 }`,
 	) {
 		anew := compile(t, podPolicy(header+rules)).On(rego.CompiledEngine)
 		t.Run("", func(t *testing.T) {

@@ -7,7 +7,11 @@ import (
 )
 
 // body looks at what one definition of a rule does with the document.
-type body struct{ *aliases }
+type body struct {
+	*aliases
+	// message are the expressions that make nothing but what a violation tells, each with what it makes that of.
+	message map[*ast.Expr]*ast.Term
+}
 
 func newBody(r *reader, rule *ast.Rule, arguments []argument) *body {
 	return &body{aliases: newAliases(r, rule, arguments)}
@@ -24,7 +28,12 @@ func (b *body) definition(rule *ast.Rule, arguments []argument) {
 		b.use(term)
 	}
 	for _, term := range []*ast.Term{rule.Head.Key, rule.Head.Value} {
-		if term != nil {
+		switch {
+		case term == nil:
+		case b.tells[rule]:
+			b.message = messageOf(rule)
+			b.tell(term)
+		default:
 			b.use(term)
 		}
 	}
@@ -64,15 +73,14 @@ func (b *body) use(x any) {
 }
 
 func (b *body) expression(e *ast.Expr) {
-	for _, with := range e.With {
-		b.use(with.Value)
-		if target, ok := with.Target.Value.(ast.Ref); !ok || target[0].Value.Compare(ast.InputRootDocument.Value) != 0 {
-			b.all() // another rule or function stands in for the one that is looked at
-		}
+	if of, isMessage := b.message[e]; isMessage {
+		b.tell(of)
+		return
 	}
+	b.with(e)
 	switch terms := e.Terms.(type) {
 	case *ast.Term:
-		if ref, ok := terms.Value.(ast.Ref); ok && b.member(ref) {
+		if ref, ok := terms.Value.(ast.Ref); ok && (b.member(ref) || b.asks(ref)) {
 			return
 		}
 		b.use(terms)
@@ -86,6 +94,16 @@ func (b *body) expression(e *ast.Expr) {
 		b.call(terms)
 	default:
 		b.all()
+	}
+}
+
+// with looks at what stands in for something else in an expression.
+func (b *body) with(e *ast.Expr) {
+	for _, with := range e.With {
+		b.use(with.Value)
+		if target, ok := with.Target.Value.(ast.Ref); !ok || target[0].Value.Compare(ast.InputRootDocument.Value) != 0 {
+			b.all() // another rule or function stands in for the one that is looked at
+		}
 	}
 }
 
@@ -113,6 +131,16 @@ func (b *body) member(ref ast.Ref) bool {
 	}
 	paths, known := b.gathered(s)
 	b.there(paths...)
+	return known
+}
+
+// asks looks at an expression that says no more than that something is there, and isn't false.
+func (b *body) asks(ref ast.Ref) bool {
+	paths, known := b.of(ast.NewTerm(ref))
+	if known {
+		b.operands(ref)
+		b.there(paths...)
+	}
 	return known
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // Excerpt writes what Fields.Value makes of a document as bytes: two documents have the same ones only if Value makes
-// the same of them. The nil Excerpt is that of the nil Fields.
+// the same of them, but for what is only asked to be there, of which Excerpt writes no more than that, and whether it
+// is false. The nil Excerpt is that of the nil Fields.
 type Excerpt struct {
 	whole bool
 	// names are those of below, sorted; any is of a field of any other name, and of each element of a list.
@@ -33,6 +34,10 @@ func (f *Fields) Excerpt() *Excerpt {
 // Excerpt writes what rules read of a value, as unstructured content holds it.
 func (t *Text) Excerpt(e *Excerpt, value any) {
 	if t.Failed {
+		return
+	}
+	if e.asksOnly() {
+		t.there(value)
 		return
 	}
 	switch v := value.(type) {
@@ -59,6 +64,18 @@ func (t *Text) Excerpt(e *Excerpt, value any) {
 	}
 }
 
+// there writes of what is there whether it is false.
+func (t *Text) there(value any) {
+	if value == false {
+		t.tag(tagFalse)
+	} else {
+		t.tag(tagThere)
+	}
+}
+
+// asksOnly says that it is only asked whether something is there.
+func (e *Excerpt) asksOnly() bool { return e != nil && !e.whole && e.any == nil && len(e.names) == 0 }
+
 // Whole writes all of a value.
 func (t *Text) Whole(value any) { t.Excerpt(&Excerpt{whole: true}, value) }
 
@@ -66,9 +83,6 @@ func (t *Text) object(e *Excerpt, fields map[string]any) {
 	switch {
 	case e == nil:
 		t.size(tagObject, 0)
-	case !e.whole && e.any == nil && len(e.names) == 0:
-		// It is only asked whether there is an object: Value keeps it as it is, and so it counts whole.
-		t.everyField(&Excerpt{whole: true}, fields)
 	case e.whole || e.any != nil:
 		t.everyField(e, fields)
 	default:

@@ -138,10 +138,11 @@ func (t *Text) Part(p *Part, document byte, of any, digests *Digests) {
 	if depth < len(p.path) {
 		below = &Excerpt{whole: true} // it is no object, and stays as it is
 	}
-	switch value.(type) {
-	case map[string]any, []any:
+	_, isObject := value.(map[string]any)
+	_, isList := value.([]any)
+	if (isObject || isList) && !below.asksOnly() {
 		t.digest(below, value, partOf{document: document, part: p.name}, digests)
-	default:
+	} else {
 		t.Excerpt(below, value)
 	}
 }

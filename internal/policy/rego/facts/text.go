@@ -31,6 +31,7 @@ const (
 	tagObject
 	tagList
 	tagDigest
+	tagThere
 )
 
 // Begin begins with some bytes, and nothing else.

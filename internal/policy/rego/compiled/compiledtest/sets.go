@@ -113,7 +113,9 @@ func (w *setWriter) test() string {
 // bound writes a line that brings a variable into scope, which stands for some part or for all of what is known.
 func (w *setWriter) bound() string {
 	s, v, f := w.set(), w.known(), w.field()
-	switch w.of("function", "walk", "key", "alias", "with") {
+	switch w.of("function", "walk", "key", "alias", "with", "message") {
+	case "message":
+		return w.bind("$ := sprintf(\"%%v %%v\", [%s, %s])", v, w.known()+w.of("", "."+f))
 	case "function":
 		return w.bind("$ := %s", w.of("value("+v+`, "`+f+`")`, "same("+v+")", "first("+v+")",
 			"others("+v+`, "`+f+`")`, v+"."+f))

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rego
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// mostAlone is for how many policies an input is converted apart, each time what that policy reads alone: most
+// verdicts are reused, and the input that all share holds what any of them reads.
+const mostAlone = 3
+
+// conversion says what became of the input that all policies share.
+type conversion struct {
+	// made says that it was converted, and alone for how many policies it was converted apart.
+	made  atomic.Bool
+	alone atomic.Int32
+}
+
+// converting converts what all policies share.
+func (in *Input) converting(r *policy.Request, read Read) func() ([][2]*ast.Term, error) {
+	return sync.OnceValues(func() ([][2]*ast.Term, error) {
+		in.conversion.made.Store(true)
+		return sharedDocuments(r, read)
+	})
+}
+
+// forOne is the input for one policy: as all share it, if it was converted, and for the first few otherwise no more
+// than the policy reads.
+func (in *Input) forOne(c *Compiled) *Input {
+	if c.clean == nil || in.request == nil || in.conversion.made.Load() || in.conversion.alone.Add(1) > mostAlone {
+		return in
+	}
+	own := *in
+	read := c.readOf(in.kind)
+	own.shared = sync.OnceValues(func() ([][2]*ast.Term, error) { return sharedDocuments(in.request, read) })
+	own.sizes = sync.OnceValues(own.weighed)
+	return &own
+}
+
+// readings are what one policy reads of an input for an object of each kind. They are safe for concurrent use.
+type readings struct {
+	mu    sync.Mutex
+	known map[policy.GroupKind]Read
+}
+
+// mostReadings bounds for how many kinds that is kept.
+const mostReadings = 64
+
+// readOf is what the policy reads of an input for an object of a kind.
+func (c *Compiled) readOf(kind policy.GroupKind) Read {
+	r := &c.shared.readings
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	read, known := r.known[kind]
+	if !known {
+		read = ReadBy(kind, c)
+		if r.known == nil || len(r.known) >= mostReadings {
+			r.known = map[policy.GroupKind]Read{}
+		}
+		r.known[kind] = read
+	}
+	return read
+}
