@@ -25,6 +25,8 @@ const (
 	// minRolloutPoll and minInterval keep controllers from doing nothing but looking.
 	minRolloutPoll = 100 * time.Millisecond
 	minInterval    = time.Second
+	// maxStormInterval keeps counts from being older than the windows that they are compared within.
+	maxStormInterval = time.Minute
 )
 
 // AddFlags adds the flags with their defaults.
@@ -33,12 +35,12 @@ func (o *intervals) AddFlags(f *pflag.FlagSet) {
 		"targets that aren't verified, at budgets and at windows, 100ms or longer; shorter asks more of the API "+
 		"server (default: 1s to 5s, by what it waits for)")
 	f.DurationVar(&o.plan, "plan-interval", planning.DefaultInterval, "how often violations that can't be planned now "+
-		"are looked at again, 1s or longer; changes are looked at when they come")
+		"are looked at again, for want of a healthy canary too, 1s or longer; changes are looked at when they come")
 	f.DurationVar(&o.planDelay, "plan-delay", planning.DefaultDelay, "how long after a plan's end the next of its "+
 		"policy may be made, 100ms or longer; the scan should have seen the last writes by then, or that plan "+
 		"skips what is clean already")
 	f.DurationVar(&o.storm, "storm-interval", breaker.DefaultStormInterval, "how often a policy's violations are "+
-		"counted for its circuit breaker (spec.remediation.breaker.storm), 1s or longer")
+		"counted for its circuit breaker (spec.remediation.breaker.storm), besides before each plan; from 1s to 1m")
 }
 
 // Validate says what is wrong with the flags, all at once.
@@ -54,6 +56,9 @@ func (o *intervals) Validate() error {
 	}
 	atLeast("plan-interval", o.plan, minInterval)
 	atLeast("plan-delay", o.planDelay, minRolloutPoll)
-	atLeast("storm-interval", o.storm, minInterval)
+	if o.storm < minInterval || o.storm > maxStormInterval {
+		errs = append(errs, fmt.Errorf("--storm-interval %s: must be from %s to %s", o.storm, minInterval,
+			maxStormInterval))
+	}
 	return errors.Join(errs...)
 }

@@ -56,7 +56,8 @@ func TestHowOftenTheManagerLooksHasALimit(t *testing.T) {
 		"rollout-poll-interval": {"": true, "0s": true, "100ms": true, "1m": true, "99ms": false, "-1s": false},
 		"plan-interval":         {"": true, "1s": true, "999ms": false, "0s": false, "-1s": false},
 		"plan-delay":            {"": true, "100ms": true, "99ms": false, "0s": false, "-1s": false},
-		"storm-interval":        {"": true, "1s": true, "999ms": false, "0s": false, "-1s": false},
+		"storm-interval": {"": true, "1s": true, "1m": true, "999ms": false, "61s": false, "0s": false,
+			"-1s": false},
 	}
 	for flag, intervals := range cases {
 		for interval, right := range intervals {

@@ -11,8 +11,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// mostAlone is for how many policies an input is converted apart, each time what that policy reads alone: most
-// verdicts are reused, and the input that all share holds what any of them reads.
+// mostAlone is for how many policies an input is converted apart, each time with no more than that policy reads. Few
+// have to be evaluated where the verdicts of the others are reused; for more, what all share is cheaper.
 const mostAlone = 3
 
 // conversion says what became of the input that all policies share.
@@ -30,8 +30,8 @@ func (in *Input) converting(r *policy.Request, read Read) func() ([][2]*ast.Term
 	})
 }
 
-// forOne is the input for one policy: as all share it, if it was converted, and for the first few otherwise no more
-// than the policy reads.
+// forOne is the input to evaluate one policy with: the one that all share, once it has been converted or mostAlone
+// policies had one of their own; until then one that holds no more than the policy reads.
 func (in *Input) forOne(c *Compiled) *Input {
 	if c.clean == nil || in.request == nil || in.conversion.made.Load() || in.conversion.alone.Add(1) > mostAlone {
 		return in

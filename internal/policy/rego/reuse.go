@@ -37,10 +37,10 @@ type excerpt struct {
 	objectOrders, podOrders []facts.Order
 	// old says that the object before is read, by whatever name.
 	old bool
-	// podName and podNamespace are read of the Pod, which has those of the workload or of the request, and named is
-	// whether it has a name.
+	// podName and podNamespace are read of the Pod, which has those of the workload or of the request; named says that
+	// it is asked whether it has a name.
 	readsPod, podName, named, podNamespace bool
-	// These are read of the request, and requestNamed is whether it names an object.
+	// These are read of the request; requestNamed says that it is asked whether it has a name.
 	uid, name, requestNamed, namespace, user, dryRun, namespaceObject bool
 }
 

@@ -3,6 +3,8 @@
 package planning
 
 import (
+	"maps"
+	"strings"
 	"sync"
 	"time"
 )
@@ -17,11 +19,13 @@ type announcements struct {
 	searches map[string]searched
 }
 
-// searched is how far the search for a canary has come: how many objects were read and found unfit, and how long it
-// has waited since all were.
+// searched is how far the search for a canary has come, of a policy and strategy as they were then.
 type searched struct {
-	passed int
-	wait   time.Duration
+	of   string
+	seen map[string]bool
+	why  string
+	// wait is the last wait; zero until all candidates have been read once.
+	wait time.Duration
 }
 
 func newAnnouncements() *announcements {
@@ -39,11 +43,17 @@ func (s *announcements) isNew(subject, what string) bool {
 	return true
 }
 
-// search is where to go on with the search for a policy's canary.
-func (s *announcements) search(policyName string) search {
+// search is where to go on with the search for a policy's canary. It begins again where the policy or its strategy is
+// another than before, which of says.
+func (s *announcements) search(policyName, of string) search {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return search{reads: canaryReads, passed: s.searches[policyName].passed}
+	state := s.searches[policyName]
+	if state.of != of {
+		state = searched{of: of}
+		s.searches[policyName] = state
+	}
+	return search{reads: canaryReads, seen: state.seen, why: state.why}
 }
 
 // notFound keeps how far the search has come, and says how long to wait: a second until each object has been read
@@ -52,9 +62,9 @@ func (s *announcements) notFound(policyName string, ended search, longest time.D
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := s.searches[policyName]
-	state.passed = ended.passed
+	state.seen, state.why = ended.seen, ended.why
 	if ended.complete {
-		state.passed = 0
+		state.seen, state.why = nil, ""
 	}
 	if state.wait > 0 || ended.complete {
 		state.wait = min(max(2*state.wait, time.Second), longest)
@@ -63,9 +73,19 @@ func (s *announcements) notFound(policyName string, ended search, longest time.D
 	return max(state.wait, time.Second)
 }
 
-// found forgets the search for a policy's canary.
-func (s *announcements) found(policyName string) {
+// endSearch forgets the search for a policy's canary.
+func (s *announcements) endSearch(policyName string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.searches, policyName)
+}
+
+// forget forgets all of a policy that is gone.
+func (s *announcements) forget(policyName string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.searches, policyName)
+	maps.DeleteFunc(s.said, func(subject, _ string) bool {
+		return subject == policyName || strings.HasPrefix(subject, policyName+"/")
+	})
 }

@@ -20,19 +20,22 @@ import (
 )
 
 const (
-	// canaryReads is how many candidates the planner reads at a time to find a canary; the next time it goes on
-	// with those behind them.
-	canaryReads = 20
+	// canaryReads is how many candidates the planner reads at a time to find a canary: those in front each time, and
+	// then those that it hasn't read yet.
+	canaryReads, canaryFront = 100, 20
 	// previewCanaryReads is how many a preview reads, which looks once.
 	previewCanaryReads = 200
 )
 
 // search is the search for objects that can be a canary, of which only so many are read at a time.
 type search struct {
-	// reads is how many to read, and passed how many were read before, and found unfit.
-	reads, passed int
+	// reads is how many to read.
+	reads int
 	// once says that nobody looks again, so that what was found so far is to be told.
 	once bool
+	// seen are the UIDs of those that were read behind the front, and why is what is wrong with the last unfit one.
+	seen map[string]bool
+	why  string
 	// complete says that none is left to be read.
 	complete bool
 }
@@ -57,12 +60,13 @@ func (p *drafter) chooseCanary(ctx context.Context, d *draft) (found bool, refus
 		d.toFront(leaders[:min(size, len(leaders))])
 		return true, "", nil
 	}
-	chosen, clean, why, err := p.readLeaders(ctx, d, d.search.next(d.spread(leaders)), size)
+	chosen, clean, why, err := p.readLeaders(ctx, d, d.search.next(d.eligible, leaders), size)
 	if err != nil {
 		return false, "", err
 	}
-	if len(chosen) == 0 && why != "" && (d.search.complete || d.search.once) {
-		refused = d.search.refusal(len(leaders)) + why
+	d.search.why = cmp.Or(why, d.search.why)
+	if len(chosen) == 0 {
+		refused = d.search.refusal(len(leaders))
 	}
 	d.toFront(append(chosen, clean...))
 	d.eligible = slices.Delete(d.eligible, len(chosen), len(chosen)+len(clean))
@@ -93,39 +97,40 @@ func (p *drafter) readLeaders(ctx context.Context, d *draft, leaders []int, size
 }
 
 // next takes those to read now.
-func (s *search) next(leaders []int) []int {
-	if s.passed >= len(leaders) {
-		s.passed = 0 // there have come to be fewer
+func (s *search) next(eligible []candidate, leaders []int) []int {
+	front := min(len(leaders), canaryFront, s.reads)
+	now, left := slices.Clone(leaders[:front]), 0
+	for _, i := range leaders[front:] {
+		uid := eligible[i].object.UID
+		switch {
+		case s.seen[uid]:
+		case len(now) == s.reads:
+			left++
+		default:
+			if s.seen == nil {
+				s.seen = map[string]bool{}
+			}
+			s.seen[uid] = true
+			now = append(now, i)
+		}
 	}
-	first := s.passed
-	s.passed = min(first+s.reads, len(leaders))
-	s.complete = s.passed == len(leaders)
-	return leaders[first:s.passed]
+	s.complete = left == 0
+	return now
 }
 
-// refusal says that none of so many objects can be a canary, or none of those that were read.
+// refusal says that none of so many objects can be a canary, or none of those that were read; nothing while more are
+// to be read, or where none was unfit.
 func (s *search) refusal(leaders int) string {
-	which := "none of the violating objects is healthy"
-	if !s.complete {
-		which = fmt.Sprintf("none of the first %d of %s is healthy", s.passed,
-			prose.Count(leaders, "violating object"))
+	switch {
+	case s.complete && s.why != "":
+		return "no canary: none of the violating objects is healthy, and one that isn't would prove nothing; " +
+			"the last checked is " + s.why
+	case s.once && !s.complete:
+		return fmt.Sprintf("no canary: none of the first %d of %s is healthy and still violates; the planner goes on "+
+			"with the others", s.reads, prose.Count(leaders, "violating object"))
+	default:
+		return ""
 	}
-	return "no canary: " + which + ", and one that isn't would prove nothing; the last checked is "
-}
-
-// spread orders objects so that the first of each namespace come first, and so on: however many unhealthy objects
-// there are in one, those of the others are read as soon.
-func (d *draft) spread(leaders []int) []int {
-	before := map[string]int{}
-	turn := make(map[int]int, len(leaders))
-	for _, i := range leaders {
-		namespace := d.eligible[i].object.Namespace
-		turn[i] = before[namespace]
-		before[namespace]++
-	}
-	out := slices.Clone(leaders)
-	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(turn[a], turn[b]) })
-	return out
 }
 
 // noLeader says why a plan has no canary at all.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -65,65 +66,118 @@ func deployments(t *testing.T, namespaces []string, running ...int) (*drafter, d
 }
 
 // In a fleet of which hardly anything runs, a canary is found by looking again and again, at only so many objects a
-// time; a namespace full of what isn't healthy keeps nobody else's from being found at once.
+// time.
 func TestACanaryIsFoundHoweverFewAreHealthy(t *testing.T) {
-	repeat := func(namespace string, n int) []string { return slices.Repeat([]string{namespace}, n) }
-	cases := map[string]struct {
-		reason     string
-		namespaces []string
-		running    []int
-		canary     string
-		waits      []time.Duration
-		refusals   []bool
+	second := time.Second
+	for name, tc := range map[string]struct {
+		reason   string
+		objects  int
+		running  []int
+		canary   string
+		waits    []time.Duration
+		refusals []bool
 	}{
-		"the first": {reason: "it is read first", namespaces: repeat("shop", 50), running: []int{0, 1},
-			canary: "web-000"},
-		"the last of one look": {reason: "it is read at once", namespaces: repeat("shop", 50), running: []int{19},
-			canary: "web-019"},
-		"the last of 50": {reason: "the third look reads it", namespaces: repeat("shop", 50), running: []int{49},
-			canary: "web-049", waits: []time.Duration{time.Second, time.Second}, refusals: []bool{false, false}},
-		"behind a crowd of another namespace": {reason: "the first of each namespace are read first",
-			namespaces: append(repeat("crowd", 200), "shop"), running: []int{200}, canary: "web-200"},
-		"none": {reason: "each round tells so once, and later ones wait longer", namespaces: repeat("shop", 41),
-			waits: []time.Duration{time.Second, time.Second, time.Second, 2 * time.Second, 4 * time.Second,
-				5 * time.Second, 5 * time.Second},
+		"the first": {reason: "it is read first", objects: 50, running: []int{0, 1}, canary: "web-000"},
+		"the last of one look": {reason: "it is read at once", objects: 250, running: []int{99},
+			canary: "web-099"},
+		"the last of 250": {reason: "the third look reads it", objects: 250, running: []int{249}, canary: "web-249",
+			waits: []time.Duration{second, second}, refusals: []bool{false, false}},
+		"none": {reason: "each round tells so once, and later ones wait longer", objects: 250,
+			waits:    []time.Duration{second, second, second, 2 * second, 4 * second, 5 * second, 5 * second},
 			refusals: []bool{false, false, true, false, false, true, false}},
-		"none of a few": {reason: "one look tells it", namespaces: repeat("shop", 3),
-			waits: []time.Duration{time.Second, 2 * time.Second}, refusals: []bool{true, true}},
-	}
-	for name, tc := range cases {
+		"none of a few": {reason: "one look tells it", objects: 3,
+			waits: []time.Duration{second, 2 * second}, refusals: []bool{true, true}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			memory := newAnnouncements()
-			drafts, begun := deployments(t, tc.namespaces, tc.running...)
-			for look := 0; ; look++ {
-				d := begun
-				d.eligible, d.search = slices.Clone(begun.eligible), memory.search("p")
-				found, refused, err := drafts.chooseCanary(t.Context(), &d)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if found {
-					if got := d.eligible[0].object.Name; got != tc.canary || look != len(tc.waits) {
-						t.Errorf("%s: look %d found %s; want %s by look %d", tc.reason, look, got, tc.canary,
-							len(tc.waits))
-					}
-					return
-				}
-				if look == len(tc.waits) {
-					if tc.canary != "" {
-						t.Errorf("%s: nothing is found by look %d: %s", tc.reason, look, refused)
-					}
-					return
-				}
-				wait := memory.notFound("p", d.search, 5*time.Second)
-				if wait != tc.waits[look] {
-					t.Errorf("%s: look %d: again after %s, want %s", tc.reason, look, wait, tc.waits[look])
+			drafts, begun := deployments(t, slices.Repeat([]string{"shop"}, tc.objects), tc.running...)
+			for look, wait := range tc.waits {
+				d, refused := lookOnce(t, drafts, begun, memory)
+				if refused == "found" {
+					t.Fatalf("%s: found by look %d", tc.reason, look)
 				}
 				if told := strings.Contains(refused, "none of the violating objects"); told != tc.refusals[look] {
 					t.Errorf("%s: look %d says %q", tc.reason, look, refused)
 				}
+				if got := memory.notFound("p", d.search, 5*second); got != wait {
+					t.Errorf("%s: look %d: again after %s, want %s", tc.reason, look, got, wait)
+				}
+			}
+			if d, refused := lookOnce(t, drafts, begun, memory); tc.canary != "" &&
+				(refused != "found" || d.eligible[0].object.Name != tc.canary) {
+				t.Errorf("%s: %s is found, want %s", tc.reason, d.eligible[0].object.Name, tc.canary)
 			}
 		})
+	}
+}
+
+// lookOnce looks once for a canary. It says "found" where there is one.
+func lookOnce(t *testing.T, drafts *drafter, begun draft, memory *announcements) (draft, string) {
+	t.Helper()
+	d := begun
+	d.eligible, d.search = slices.Clone(begun.eligible), memory.search("p", d.origin())
+	found, refused, err := drafts.chooseCanary(t.Context(), &d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found {
+		return d, "found"
+	}
+	return d, refused
+}
+
+// One in front is read each time: it may have become healthy meanwhile.
+func TestWhatIsInFrontIsReadEachTime(t *testing.T) {
+	memory := newAnnouncements()
+	namespaces := slices.Repeat([]string{"shop"}, 250)
+	drafts, begun := deployments(t, namespaces)
+	d, _ := lookOnce(t, drafts, begun, memory)
+	memory.notFound("p", d.search, time.Minute)
+	drafts, _ = deployments(t, namespaces, 19)
+	if d, refused := lookOnce(t, drafts, begun, memory); refused != "found" || d.eligible[0].object.Name != "web-019" {
+		t.Errorf("%s leads; %q", d.eligible[0].object.Name, refused)
+	}
+}
+
+// A search for a canary of another policy, revision or strategy begins again.
+func TestASearchForAnotherPolicyBeginsAgain(t *testing.T) {
+	for name, change := range map[string]func(*draft){
+		"the policy, edited":   func(d *draft) { d.policy.Generation++ },
+		"another of that name": func(d *draft) { d.policy.UID = "another" },
+		"another revision":     func(d *draft) { d.revision = "r2" },
+		"another strategy":     func(d *draft) { d.named = &v1alpha1.RemediationStrategy{} },
+	} {
+		memory := newAnnouncements()
+		drafts, begun := deployments(t, slices.Repeat([]string{"shop"}, 150), 149)
+		d, _ := lookOnce(t, drafts, begun, memory)
+		memory.notFound("p", d.search, time.Minute)
+		same := memory.search("p", begun.origin())
+		policy := *begun.policy
+		begun.policy = &policy
+		change(&begun)
+		if other := memory.search("p", begun.origin()); len(same.seen) != 80 || len(other.seen) != 0 {
+			t.Errorf("%s: it has seen %d, and now %d", name, len(same.seen), len(other.seen))
+		}
+	}
+}
+
+// A namespace full of what isn't healthy takes nobody's place in front, and a critical object leads only where no other
+// can.
+func TestACanaryIsLookedForInTheOrderOfTheRollout(t *testing.T) {
+	drafts, crowd := deployments(t, append(slices.Repeat([]string{"crowd"}, 400), "shop"), 400)
+	crowd.order()
+	if d, refused := lookOnce(t, drafts, crowd, newAnnouncements()); refused != "found" ||
+		d.eligible[0].object.Namespace != "shop" {
+		t.Errorf("behind a crowd %v leads; %q", d.eligible[0].object, refused)
+	}
+	drafts, fleet := deployments(t, []string{"shop", "shop", "payments"}, 0, 1, 2)
+	size := intstr.FromInt32(2)
+	fleet.strategy.Canary.Size = &size
+	fleet.eligible[2].critical = true
+	fleet.order()
+	d, refused := lookOnce(t, drafts, fleet, newAnnouncements())
+	if refused != "found" || d.eligible[0].critical || d.eligible[1].critical {
+		t.Errorf("%v and %v lead; %q", d.eligible[0].object, d.eligible[1].object, refused)
 	}
 }
 
@@ -137,10 +191,16 @@ func TestAPreviewSaysHowManyItHasReadForACanary(t *testing.T) {
 	}
 }
 
-// A search that goes on in a fleet which has shrunk begins again.
-func TestASearchGoesOnInASmallerFleet(t *testing.T) {
-	s := search{reads: 20, passed: 40}
-	if got := s.next(make([]int, 30)); len(got) != 20 || s.passed != 20 || s.complete {
-		t.Errorf("reads %d, then stands at %+v", len(got), s)
+// What a planner remembers of a policy goes with it: another of that name is told of again.
+func TestAPolicyThatIsGoneIsForgotten(t *testing.T) {
+	memory := newAnnouncements()
+	for _, subject := range []string{"p", "p/uid", "pq"} {
+		memory.isNew(subject, "why")
+	}
+	memory.search("p", "one")
+	memory.forget("p")
+	if !memory.isNew("p", "why") || !memory.isNew("p/uid", "why") || memory.isNew("pq", "why") ||
+		len(memory.searches) != 0 {
+		t.Errorf("it remembers %v, %v", memory.said, memory.searches)
 	}
 }

@@ -24,7 +24,7 @@ import (
 // forget deletes the breaker of a policy that is gone, once no plan of it is at
 // work any more.
 func (p *Planner) forget(ctx context.Context, policyName string) error {
-	p.announced.found(policyName)
+	p.announced.forget(policyName)
 	plans, err := p.plansOf(ctx, policyName)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (p *Planner) sweep(ctx context.Context, d draft) error {
 }
 
 // tooEarly says whether an earlier plan is in the way of another one, and when to
-// observer again: zero when a change will say so.
+// look again: zero when a change will say so.
 func (p *Planner) tooEarly(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, plans []v1alpha1.Remediation,
 	revision string, found []policy.Finding) (wait time.Duration, early bool) {
 	var ended time.Time

@@ -90,6 +90,15 @@ type draft struct {
 	hash   string
 }
 
+// origin tells apart what a draft is made by: the policy, the revision and the strategy.
+func (d *draft) origin() string {
+	of := fmt.Sprintf("%s/%d/%s", d.policy.UID, d.policy.Generation, d.revision)
+	if d.named != nil {
+		of += fmt.Sprintf("/%s/%d", d.named.UID, d.named.Generation)
+	}
+	return of
+}
+
 // planHash identifies a plan: what it fixes and by which rules (the revision, which the
 // fix is part of), and how (the strategy). A rollout's hash also depends on the plan before
 // it, so that the same drift, fixed twice, makes two plans; that of a dry run,

@@ -110,6 +110,7 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 	time.Duration, error) {
 	mode := p.modeOf(ctx, pol)
 	if mode == v1alpha1.RemediationDisabled {
+		p.announced.endSearch(pol.Name)
 		return 0, nil
 	}
 	found, revision, complete := p.findings.Findings(pol.Name)
@@ -165,7 +166,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 		}
 		d.keptBack = back
 	}
-	d.search = p.announced.search(pol.Name)
+	d.search = p.announced.search(pol.Name, d.origin())
 	outcome, refused, err := p.compose(ctx, &d, found)
 	if err != nil {
 		return p.notComposed(ctx, pol, err)
@@ -176,14 +177,16 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 	var wait time.Duration
 	switch outcome {
 	case draftEmpty:
+		p.announced.endSearch(pol.Name)
 		wait = p.nothingEligible(ctx, pol, d, found)
 	case draftWithoutCanary:
-		// An object that has just changed is soon healthy again.
+		// An object that has just changed is soon healthy, and no change says so.
 		wait = p.announced.notFound(pol.Name, d.search, p.interval)
 	case draftTells:
+		p.announced.endSearch(pol.Name)
 		err = p.create(ctx, d)
 	case draftRollout:
-		p.announced.found(pol.Name)
+		p.announced.endSearch(pol.Name)
 		err = p.create(ctx, d)
 	}
 	return history.Sooner(wait, d.nextOptOutEnd), err
