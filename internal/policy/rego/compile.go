@@ -50,8 +50,6 @@ type Compiled struct {
 	// reads is what of the input the rules may read, and lookups what of other objects.
 	reads   facts.Reads
 	reading reading
-	// excerpt is what decides whether they find anything.
-	excerpt excerpt
 	lookups facts.Lookups
 	// lookedUp is where the modules name data.inventory first; nil where they don't.
 	lookedUp *compile.Problem
@@ -107,16 +105,12 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 			return nil, &compile.Error{Problems: compile.ProblemsOf(err, entryFile)}
 		}
 	}
-	rules, verdict := make([]ast.Ref, 0, len(names)), make([]ast.Ref, 0, len(names))
+	rules := make([]ast.Ref, 0, len(names))
 	for _, name := range names {
 		rules = append(rules, entry.Append(ast.StringTerm(name)))
-		if name != ruleRemediation { // it is asked of what violates alone
-			verdict = append(verdict, rules[len(rules)-1])
-		}
 	}
 	compiled.reads = facts.ReadsOf(built.Compiler, rules...)
 	compiled.reading = readingOf(compiled.reads)
-	compiled.excerpt = excerptOf(facts.VerdictReadsOf(built.Compiler, documents(), verdict...))
 	compiled.lookups = facts.LookupsOf(built.Compiler, inventory.Root, rules...)
 	return compiled.define(p)
 }

@@ -94,8 +94,10 @@ type shared struct {
 	weighs map[string]*topdown.Builtin
 	// timeless says that no rule asks for the time.
 	timeless bool
-	// readings are what the rules read.
+	// readings are what the rules read, and excerpt is what decides whether they find anything, once a policy reuses.
 	readings readings
+	excerpt  excerpt
+	decided  sync.Once
 }
 
 func (s *shared) prepare(c *Compiled) {

@@ -21,7 +21,19 @@ import (
 func (c *Compiled) Reusing() *Compiled {
 	own := *c
 	own.clean = reuse.NewSet()
+	own.shared.decided.Do(func() { own.shared.excerpt = c.decisive() })
 	return &own
+}
+
+// decisive is what decides whether the rules find anything. Fixes are asked of what violates alone.
+func (c *Compiled) decisive() excerpt {
+	var rules []ast.Ref
+	for _, name := range []string{ruleDeny, ruleViolation, ruleWarn} {
+		if _, there := c.rules[name]; there {
+			rules = append(rules, c.entry.Append(ast.StringTerm(name)))
+		}
+	}
+	return excerptOf(facts.VerdictReadsOf(c.compiler, documents(), rules...))
 }
 
 // The documents of a request.
@@ -170,7 +182,7 @@ func (c *Compiled) digest(in *Input) (d reuse.Digest, reusable bool) {
 	}
 	text := in.digests.Borrow()
 	defer in.digests.Return(text)
-	return c.clean.Digest(text, func(text *facts.Text) { c.excerpt.write(text, in.request, in.digests) })
+	return c.clean.Digest(text, func(text *facts.Text) { c.shared.excerpt.write(text, in.request, in.digests) })
 }
 
 // asksForTime says that a program calls what gives another answer another time.

@@ -128,14 +128,20 @@ func formats(terms []*ast.Term) bool {
 func isPlain(t *ast.Term) bool {
 	plain := true
 	ast.WalkTerms(t, func(t *ast.Term) bool {
-		switch t.Value.(type) {
-		case ast.Ref, ast.Call, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension,
-			*ast.TemplateString:
-			plain = false
-		}
+		plain = plain && !isComputed(t.Value)
 		return !plain
 	})
 	return plain
+}
+
+// isComputed says that what a term stands for must be found out.
+func isComputed(x any) bool {
+	switch x.(type) {
+	case ast.Ref, ast.Call, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension,
+		*ast.TemplateString:
+		return true
+	}
+	return false
 }
 
 // tell notes what is told: that it is there, and nothing more of it.
@@ -144,13 +150,13 @@ func (b *body) tell(t *ast.Term) {
 		if !b.spend(1) {
 			return true
 		}
-		switch x := x.(type) {
-		case ast.Var:
-			if paths, known := b.of(ast.NewTerm(x)); known {
+		v, isVar := x.(ast.Var)
+		switch {
+		case isVar:
+			if paths, known := b.of(ast.NewTerm(v)); known {
 				b.there(paths...)
 			}
-		case ast.Ref, ast.Call, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension,
-			*ast.TemplateString:
+		case isComputed(x):
 			b.use(x)
 		default:
 			return false

@@ -91,7 +91,10 @@ func (a *aliases) isPart(t *ast.Term) bool {
 func (t *Text) Order(o *Order, document any) {
 	var elements []any
 	for _, list := range o.lists {
-		value, there := valueAt(document, list)
+		value, depth, there := follow(document, list)
+		if depth < len(list) {
+			value, there = nil, false
+		}
 		switch v := value.(type) {
 		case []any:
 			t.size(tagList, len(v))
@@ -113,21 +116,6 @@ func (t *Text) Order(o *Order, document any) {
 	for _, place := range places {
 		t.size(tagInteger, place)
 	}
-}
-
-// valueAt is what some keys lead to.
-func valueAt(document any, keys []string) (any, bool) {
-	for _, key := range keys {
-		fields, isObject := document.(map[string]any)
-		if !isObject {
-			return nil, false
-		}
-		var there bool
-		if document, there = fields[key]; !there {
-			return nil, false
-		}
-	}
-	return document, true
 }
 
 // placesOf are the places of elements in a set of them, from 0; equal ones have the same. It isn't ok where there are

@@ -120,18 +120,10 @@ func (d *Digests) put(of partOf, made digest) {
 // Part writes a part of a document; what an object or a list holds there as its digest. The byte tells the documents of
 // a request apart.
 func (t *Text) Part(p *Part, document byte, of any, digests *Digests) {
-	value, depth := of, 0
-	for ; depth < len(p.path); depth++ {
-		fields, isObject := value.(map[string]any)
-		if !isObject {
-			break
-		}
-		next, there := fields[p.path[depth]]
-		if !there {
-			t.size(tagNone, depth)
-			return
-		}
-		value = next
+	value, depth, there := follow(of, p.path)
+	if !there {
+		t.size(tagNone, depth)
+		return
 	}
 	t.size(tagList, depth)
 	below := p.below
@@ -145,6 +137,21 @@ func (t *Text) Part(p *Part, document byte, of any, digests *Digests) {
 	} else {
 		t.Excerpt(below, value)
 	}
+}
+
+// follow goes as far along keys as they lead: to what stands there, to the first value on the way that is no object, or
+// to an object without the next key.
+func follow(value any, keys []string) (reached any, depth int, there bool) {
+	for depth, key := range keys {
+		fields, isObject := value.(map[string]any)
+		if !isObject {
+			return value, depth, true
+		}
+		if value, there = fields[key]; !there {
+			return nil, depth, false
+		}
+	}
+	return value, len(keys), true
 }
 
 func (t *Text) digest(e *Excerpt, value any, of partOf, digests *Digests) {
