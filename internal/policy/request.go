@@ -58,6 +58,8 @@ type Request struct {
 	Object map[string]any
 	// OldObject is the object before the operation; nil on Create.
 	OldObject map[string]any
+	// ManagedFields are those that Object and OldObject lack; nil where they lack none. Whole puts them back.
+	ManagedFields *ManagedFields
 	// NamespaceObject is the Namespace that the object lives in; nil for a
 	// cluster-scoped object, or where it isn't known.
 	NamespaceObject map[string]any

@@ -78,6 +78,10 @@ func (s *Set) Match(ctx context.Context, r *policy.Request) (bool, error) {
 	if s == nil || r.Audit || r.Before || r.Partial {
 		return true, nil
 	}
+	r, err := r.Whole()
+	if err != nil {
+		return false, err
+	}
 	given := variables(r)
 	budget := uint64(celconfig.RuntimeCELCostBudgetMatchConditions)
 	var failed []error

@@ -20,6 +20,42 @@ type conversion struct {
 	// made says that it was converted, and alone for how many policies it was converted apart.
 	made  atomic.Bool
 	alone atomic.Int32
+	// lately is what of requests for the same policies.
+	lately *lately
+}
+
+// lately counts of how many policies the verdict on requests for a group of them was asked of late, and of how many it
+// wasn't reused. Its methods may be called on nil.
+type lately struct {
+	policies    int64
+	asked, anew atomic.Int64
+}
+
+const (
+	// enoughAsked verdicts tell how often they are reused, and about mostAsked are counted.
+	enoughAsked, mostAsked = 1 << 10, 1 << 14
+)
+
+func (l *lately) note(reused bool) {
+	if l == nil {
+		return
+	}
+	if !reused {
+		l.anew.Add(1)
+	}
+	if asked := l.asked.Add(1); asked == mostAsked { // one of those who ask at once finds this
+		l.asked.Add(-mostAsked / 2)
+		l.anew.Add(-l.anew.Load() / 2)
+	}
+}
+
+// many says that as a rule more policies have to be evaluated than an input is converted apart for.
+func (l *lately) many() bool {
+	if l == nil {
+		return false
+	}
+	asked := l.asked.Load()
+	return asked >= enoughAsked && l.anew.Load()*l.policies > mostAlone*asked
 }
 
 // converting converts what all policies share.
@@ -30,10 +66,15 @@ func (in *Input) converting(r *policy.Request, read Read) func() ([][2]*ast.Term
 	})
 }
 
-// forOne is the input to evaluate one policy with: the one that all share, once it has been converted or mostAlone
-// policies had one of their own; until then one that holds no more than the policy reads.
+// forOne is the input to evaluate one policy with: the one that all share, once it has been converted, or mostAlone
+// policies had one of their own or more would have, judging by other requests; until then one that holds no more than
+// the policy reads.
 func (in *Input) forOne(c *Compiled) *Input {
-	if c.clean == nil || in.request == nil || in.conversion.made.Load() || in.conversion.alone.Add(1) > mostAlone {
+	if c.clean == nil || in.request == nil {
+		return in
+	}
+	in.conversion.lately.note(false)
+	if in.conversion.made.Load() || in.conversion.lately.many() || in.conversion.alone.Add(1) > mostAlone {
 		return in
 	}
 	own := *in

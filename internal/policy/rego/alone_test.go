@@ -42,3 +42,47 @@ func TestFewPoliciesAreGivenWhatTheyReadAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestPoliciesShareAnInputWhereMostAreEvaluated has the same policies judge other objects, of which hardly any verdict
+// is reused, then the same object again and again, and each time one in which nothing can be converted.
+func TestPoliciesShareAnInputWhereMostAreEvaluated(t *testing.T) {
+	var all []*rego.Compiled
+	for i := range 5 {
+		all = append(all, compile(t, podPolicy(header+
+			fmt.Sprintf(`deny contains "x" if input.object.metadata.labels.l%d == "none"`, i))).
+			On(rego.CompiledEngine).Reusing())
+	}
+	reader := compile(t, podPolicy(header+`deny contains "x" if input.object.spec.odd == 1`)).On(rego.CompiledEngine)
+	read := rego.ReadBy(policy.PodKind(), append(all, reader)...)
+	judge := func(label string, odd any) (alone int) {
+		r := podRequest()
+		r.Object["spec"].(map[string]any)["odd"] = odd
+		labels := map[string]any{}
+		for i := range all {
+			labels[fmt.Sprintf("l%d", i)] = label
+		}
+		r.Object["metadata"].(map[string]any)["labels"] = labels
+		in, err := rego.NewInputOf(r, read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range all {
+			if got := c.Evaluate(t.Context(), in, time.Minute); got.Err == nil {
+				alone++
+			}
+		}
+		return alone
+	}
+	for n := range 300 {
+		judge(fmt.Sprint("a", n), int64(2))
+	}
+	if alone := judge("b", make(chan int)); alone != 0 {
+		t.Errorf("%d policies are given an input of their own, though all are evaluated", alone)
+	}
+	for range 6000 {
+		judge("c", int64(2))
+	}
+	if alone := judge("d", make(chan int)); alone != 3 {
+		t.Errorf("%d policies are given an input of their own, though hardly any is evaluated", alone)
+	}
+}

@@ -18,6 +18,8 @@ type Read struct {
 	Request, Review *facts.Fields
 	// Pod says that something of the document of that name is read.
 	Pod bool
+	// lately is of the policies that read it.
+	lately *lately
 }
 
 // ReadAll is all of an input.
@@ -27,6 +29,9 @@ func ReadAll() Read {
 
 // Whole says that all is read.
 func (r Read) Whole() bool { return r.Object.Whole() && r.Request.Whole() && r.Review.Whole() && r.Pod }
+
+// ManagedFields says that metadata.managedFields of the objects are read.
+func (r Read) ManagedFields() bool { return r.Object.Of("metadata").Of("managedFields") != nil }
 
 // reading is what the rules of a policy may read: of the object that is judged, object where the input has the object
 // or the old one, and pod where it has the Pod; and of the request.
@@ -60,7 +65,7 @@ func readingOf(reads facts.Reads) reading {
 // ReadBy is what of the input for an object of a kind some policies may read: an Input for them alone need hold no
 // more. A policy that topdown judges is taken to read all: it is what the compiled engine is compared with.
 func ReadBy(kind policy.GroupKind, by ...*Compiled) Read {
-	var out Read
+	out := Read{lately: &lately{policies: int64(len(by))}}
 	read := make([]*facts.Fields, 0, 2*len(by)+1)
 	path, isWorkload := policy.TemplatePath(kind)
 	for _, c := range by {

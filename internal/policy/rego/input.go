@@ -75,6 +75,12 @@ func NewInput(r *policy.Request) (*Input, error) {
 // evaluated, whose decision says what is wrong with it, and must stay as it is until then. Topdown is given all, also
 // where the compiled engine leaves a policy to it.
 func NewInputOf(r *policy.Request, read Read) (*Input, error) {
+	if read.ManagedFields() {
+		var err error
+		if r, err = r.Whole(); err != nil {
+			return nil, err
+		}
+	}
 	judged := r.Judged()
 	if judged == nil {
 		return nil, fmt.Errorf("the %s request for %s %s holds no object to judge", r.Operation, r.Kind.GroupKind(),
@@ -83,7 +89,7 @@ func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	if r.Now.IsZero() {
 		return nil, errors.New("the request has no time: set Request.Now")
 	}
-	in := &Input{request: r, digests: &facts.Digests{}, conversion: &conversion{}, now: r.Now,
+	in := &Input{request: r, digests: &facts.Digests{}, conversion: &conversion{lately: read.lately}, now: r.Now,
 		nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
 		kind:        r.Kind.GroupKind(), audit: r.Audit, client: r.UserInfo.Username + "\x00" + r.Namespace}
 	in.shared = in.converting(r, read)

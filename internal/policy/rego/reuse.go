@@ -41,6 +41,7 @@ const (
 	objectDocument byte = iota
 	oldDocument
 	podDocument
+	podSpecDocument
 )
 
 // excerpt is what the rules of a policy read of a request, to be written as text.
@@ -146,7 +147,7 @@ func (e *excerpt) writePod(to *facts.Text, r *policy.Request, digests *facts.Dig
 		to.Part(&e.pod[i], document, template, digests)
 	}
 	for i := range e.podOrders {
-		to.Order(&e.podOrders[i], fields["spec"])
+		to.Order(&e.podOrders[i], podSpecDocument, fields["spec"], digests)
 	}
 	if e.podNamespace {
 		to.Text(r.Namespace)
@@ -170,7 +171,7 @@ func (e *excerpt) writeObject(to *facts.Text, document byte, object map[string]a
 		to.Part(&e.object[i], document, object, digests)
 	}
 	for i := range e.objectOrders {
-		to.Order(&e.objectOrders[i], object)
+		to.Order(&e.objectOrders[i], document, object, digests)
 	}
 }
 

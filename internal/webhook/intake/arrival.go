@@ -3,6 +3,7 @@
 package intake
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -23,14 +24,19 @@ type arrival struct {
 	releases []func()
 }
 
-// read reads as much as it may, and decodes that.
+// read reads as much as it may, and decodes that. What it returns holds nothing of the memory that the text arrived in.
 func (a *arrival) read(ctx context.Context) (*Review, error) {
 	release, err := a.reader.arriving.Acquire(ctx, a.key, prefixBytes)
 	if err != nil {
 		return nil, busy()
 	}
 	defer release()
-	text, ended, err := a.prefix()
+	buffer, kept := a.reader.prefixes.Get().(*[prefixBytes]byte)
+	if !kept {
+		buffer = &[prefixBytes]byte{}
+	}
+	defer a.reader.prefixes.Put(buffer)
+	text, ended, err := a.prefix(buffer[:])
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +54,13 @@ func (a *arrival) read(ctx context.Context) (*Review, error) {
 	return review, err
 }
 
-// prefix reads the beginning. ended says that there is no more.
-func (a *arrival) prefix() (text []byte, ended bool, err error) {
-	limit := int64(prefixBytes)
+// prefix reads the beginning into a buffer. ended says that there is no more.
+func (a *arrival) prefix(buffer []byte) (text []byte, ended bool, err error) {
+	limit := int64(len(buffer))
 	if a.length >= 0 {
 		limit = min(limit, a.length)
 	}
-	text = make([]byte, limit)
+	text = buffer[:limit]
 	n, err := io.ReadFull(a.body, text)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return text[:n], true, nil
@@ -164,16 +170,25 @@ func (a *arrival) decode(ctx context.Context, e *envelope, length int, review *R
 	return nil
 }
 
+// decodeObjects decodes the objects without their managed fields, which stay text until somebody asks for them.
 func decodeObjects(decoder *jsonvalue.Decoder, e *envelope, into *policy.Request) *Unread {
 	for name, object := range map[string]*map[string]any{"object": &into.Object, "oldObject": &into.OldObject} {
 		if len(e.fields[name]) == 0 {
 			continue
 		}
-		decoded, err := decoder.Object(e.fields[name])
+		decoded, left, err := decoder.Lean(e.fields[name])
 		if err != nil {
 			return unread(Undecodable, "its %s can't be decoded: %v", name, err)
 		}
 		*object = decoded
+		if left == nil {
+			continue
+		}
+		if into.ManagedFields == nil {
+			into.ManagedFields = &policy.ManagedFields{}
+		}
+		own := bytes.Clone(left)
+		into.ManagedFields.Add(decoded, func() ([]any, error) { return decoder.List(own) })
 	}
 	return nil
 }

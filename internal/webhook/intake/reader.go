@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"sync"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/webhook/intake/jsonvalue"
@@ -56,6 +57,8 @@ type Reader struct {
 	// small never waits for what is large.
 	reading, small, large *Queue
 	decoder               jsonvalue.Decoder
+	// prefixes are buffers for them.
+	prefixes sync.Pool
 }
 
 // NewReader makes a reader. A fifth of the memory is for text, half as much for what

@@ -5,6 +5,7 @@ package intake_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -45,6 +46,41 @@ func TestAReviewIsReadWhole(t *testing.T) {
 	}
 	if got.FieldManager() != "kubectl" {
 		t.Errorf("the field manager is %q", got.FieldManager())
+	}
+}
+
+// The memory that one review arrived in is the next one's.
+func TestAReviewHoldsNothingOfTheTextItArrivedIn(t *testing.T) {
+	reader := small()
+	named := func(name string) string {
+		return review("UPDATE", fmt.Sprintf(`{"kind":"ConfigMap","metadata":{"name":%q,"managedFields":[{"manager":%q}]}}`,
+			name, name), fmt.Sprintf(`{"kind":"ConfigMap","metadata":{"labels":{%q:%q}}}`, name, name), "")
+	}
+	read := func(name string) *intake.Review {
+		t.Helper()
+		got, err := readOf(reader, named(name))
+		if err != nil || got.Unread != nil {
+			t.Fatal(err, got.Unread)
+		}
+		return got
+	}
+	first := read("aaaa")
+	for range 100 {
+		read("bbbb").Done()
+	}
+	defer first.Done()
+	whole, err := first.Whole()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "aaaa",
+		"managedFields": []any{map[string]any{"manager": "aaaa"}}}}
+	old := map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"labels": map[string]any{"aaaa": "aaaa"}}}
+	if diff := cmp.Diff([]any{want, old}, []any{whole.Object, whole.OldObject}); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if _, there := policy.Metadata(first.Object)["managedFields"]; there {
+		t.Error("they are decoded before anybody asks")
 	}
 }
 

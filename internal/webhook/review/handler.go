@@ -94,7 +94,10 @@ func (h *Handler) undoes(ctx context.Context, review *intake.Review) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofTime)
 	defer cancel()
-	err := h.Rollbacks.Check(ctx, review.Request)
+	whole, err := review.Whole()
+	if err == nil {
+		err = h.Rollbacks.Check(ctx, whole)
+	}
 	if err != nil {
 		h.Log.Info(
 			"A request says that it undoes a write of the manager's, which isn't proven: it is judged like any other",

@@ -35,7 +35,12 @@ func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string,
 		return
 	}
 	defer review.Done()
-	req := review.Request
+	req, err := review.Whole()
+	if err != nil {
+		ServeMalformed(w, err)
+		b.Metrics.Answered(endpoint, review.Request, DecisionBad, b.Clock.Since(start))
+		return
+	}
 	var resp Response
 	decision := DecisionUnread
 	if review.Unread != nil {

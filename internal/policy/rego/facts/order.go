@@ -4,10 +4,11 @@ package facts
 
 import (
 	"cmp"
-	"maps"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
+	"unique"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -20,7 +21,11 @@ const (
 
 // Order is that of the elements of some lists of a document, as a set of all of them has it. Together with what is read
 // of each element it tells what a rule makes of the set in turn, into an array for one.
-type Order struct{ lists []path }
+type Order struct {
+	lists []path
+	// name tells it from other orders, and from parts.
+	name unique.Handle[string]
+}
 
 // Orders are those of elements that stand below some keys, at any of several places.
 func (r Reads) Orders(places ...[]string) (orders []Order) {
@@ -34,6 +39,7 @@ func (r Reads) Orders(places ...[]string) (orders []Order) {
 			o.lists = append(o.lists, list[len(places[i]):len(list)-1])
 		}
 		if len(o.lists) == len(lists) {
+			o.name = unique.Make(fmt.Sprintf("order of %q", o.lists))
 			orders = append(orders, o)
 		}
 	}
@@ -87,8 +93,13 @@ func (a *aliases) isPart(t *ast.Term) bool {
 	return false
 }
 
-// Order writes how the elements of lists follow one another, and which are equal.
-func (t *Text) Order(o *Order, document any) {
+// Order writes how the elements of lists of a document follow one another, and which are equal, as a digest. The byte
+// tells the documents of a request apart.
+func (t *Text) Order(o *Order, document byte, of any, digests *Digests) {
+	t.digest(partOf{document: document, part: o.name}, digests, func() { t.order(o, of) })
+}
+
+func (t *Text) order(o *Order, document any) {
 	var elements []any
 	for _, list := range o.lists {
 		value, depth, there := follow(document, list)
@@ -129,11 +140,19 @@ func placesOf(elements []any) (places []int, ok bool) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return c.compare(elements[a], elements[b]) })
+	var equal [mostOrdered]uint64 // to which of the elements before it each is
+	slices.SortStableFunc(order, func(a, b int) int {
+		found := c.compare(elements[a], elements[b])
+		if found == 0 {
+			equal[max(a, b)] |= 1 << min(a, b)
+		}
+		return found
+	})
 	places = make([]int, len(elements))
 	for i, at := range order[1:] {
-		places[at] = places[order[i]]
-		if c.compare(elements[order[i]], elements[at]) != 0 {
+		before := order[i] // it was compared with this one, or it wouldn't be known that none is between them
+		places[at] = places[before]
+		if equal[at]&(1<<before) == 0 {
 			places[at]++
 		}
 	}
@@ -166,18 +185,49 @@ func (c *comparer) compare(a, b any) int {
 	}
 }
 
+// objects compares as if field by field in the order of their names: what decides is the first one that only one of
+// them has, or that has another value. Nothing is sorted for that.
 func (c *comparer) objects(a, b map[string]any) int {
 	c.left -= len(a) + len(b)
-	namesOfA, namesOfB := slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b))
-	for i := range min(len(namesOfA), len(namesOfB)) {
-		if different := strings.Compare(namesOfA[i], namesOfB[i]); different != 0 {
-			return different
+	first, different, found := "", 0, false
+	for name, value := range a {
+		if found && name > first {
+			continue
 		}
-		if different := c.compare(a[namesOfA[i]], b[namesOfB[i]]); different != 0 {
-			return different
+		other, inBoth := b[name]
+		if !inBoth {
+			first, different, found = name, 0, true
+		} else if differs := c.compare(value, other); differs != 0 {
+			first, different, found = name, differs, true
 		}
 	}
-	return cmp.Compare(len(a), len(b))
+	for name := range b {
+		if _, inBoth := a[name]; !inBoth && (!found || name < first) {
+			first, different, found = name, 0, true
+		}
+	}
+	if !found || different != 0 {
+		return different
+	}
+	return lacking(first, a, b)
+}
+
+// lacking compares objects of which one lacks a field, all before which they have alike: beside that field the other
+// one has its next, which is greater, or nothing.
+func lacking(name string, a, b map[string]any) int {
+	before := 0
+	for other := range a {
+		if other < name {
+			before++
+		}
+	}
+	_, inA := a[name]
+	switch {
+	case inA && len(b) > before, !inA && len(a) <= before:
+		return -1
+	default:
+		return 1
+	}
 }
 
 // rank is that of a type among others.

@@ -15,11 +15,14 @@ import (
 // TestElementsAreOrderedAsOPAOrdersThem holds the places of values to those that OPA gives them in a set.
 func TestElementsAreOrderedAsOPAOrdersThem(t *testing.T) {
 	often(t, func(rt *rapid.T) {
-		elements := make([]any, rapid.IntRange(2, 5).Draw(rt, "elements"))
+		elements, depth := make([]any, rapid.IntRange(2, 5).Draw(rt, "elements")), 3
+		if rapid.IntRange(0, 9).Draw(rt, "size") == 0 {
+			elements, depth = make([]any, rapid.IntRange(6, mostOrdered).Draw(rt, "many")), 1 // sorted in another way
+		}
 		for i := range elements {
-			elements[i] = drawn(rt, 3)
+			elements[i] = drawn(rt, depth)
 			if i > 0 && rapid.Bool().Draw(rt, "alike") {
-				elements[i] = changed(rt, elements[i-1], 3)
+				elements[i] = changed(rt, elements[rapid.IntRange(0, i-1).Draw(rt, "which")], depth)
 			}
 		}
 		terms := make([]*ast.Term, len(elements))
@@ -68,7 +71,7 @@ func TestWhatCannotBeOrderedIsNotWritten(t *testing.T) {
 	for name, list := range map[string]any{"too many": many, "too long": []any{long, slices.Clone(long)},
 		"fields": map[string]any{"a": int64(1)}} {
 		text := &Text{Most: MaxText}
-		text.Order(&Order{lists: []path{{"a", "b"}}}, map[string]any{"a": map[string]any{"b": list}})
+		text.order(&Order{lists: []path{{"a", "b"}}}, map[string]any{"a": map[string]any{"b": list}})
 		if !text.Failed {
 			t.Errorf("%s: %d bytes are written", name, len(text.Bytes))
 		}
@@ -79,7 +82,7 @@ func TestWhatCannotBeOrderedIsNotWritten(t *testing.T) {
 func TestAnOrderIsOfAllLists(t *testing.T) {
 	written := func(a, b any) []byte {
 		text := &Text{Most: MaxText}
-		text.Order(&Order{lists: []path{{"a"}, {"b"}}}, map[string]any{"a": a, "b": b})
+		text.order(&Order{lists: []path{{"a"}, {"b"}}}, map[string]any{"a": a, "b": b})
 		if text.Failed {
 			t.Fatalf("%v, %v: not written", a, b)
 		}

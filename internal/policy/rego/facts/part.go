@@ -90,6 +90,9 @@ func (d *Digests) Return(t *Text) {
 	d.free = append(d.free, t)
 }
 
+// usualParts is about how many parts thirty policies read.
+const usualParts = 48
+
 type partOf struct {
 	document byte
 	part     unique.Handle[string]
@@ -112,7 +115,7 @@ func (d *Digests) put(of partOf, made digest) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.known == nil {
-		d.known = map[partOf]digest{}
+		d.known = make(map[partOf]digest, usualParts)
 	}
 	d.known[of] = made
 }
@@ -133,7 +136,7 @@ func (t *Text) Part(p *Part, document byte, of any, digests *Digests) {
 	_, isObject := value.(map[string]any)
 	_, isList := value.([]any)
 	if (isObject || isList) && !below.asksOnly() {
-		t.digest(below, value, partOf{document: document, part: p.name}, digests)
+		t.digest(partOf{document: document, part: p.name}, digests, func() { t.Excerpt(below, value) })
 	} else {
 		t.Excerpt(below, value)
 	}
@@ -154,13 +157,14 @@ func follow(value any, keys []string) (reached any, depth int, there bool) {
 	return value, len(keys), true
 }
 
-func (t *Text) digest(e *Excerpt, value any, of partOf, digests *Digests) {
+// digest writes that of what write writes, which is written once for a request.
+func (t *Text) digest(of partOf, digests *Digests, write func()) {
 	if t.Failed {
 		return
 	}
 	made, known := digests.get(of)
 	if !known {
-		made = t.sum(e, value)
+		made = t.sum(write)
 		digests.put(of, made)
 	}
 	t.Failed = made.none
@@ -170,11 +174,11 @@ func (t *Text) digest(e *Excerpt, value any, of partOf, digests *Digests) {
 	}
 }
 
-// sum is the digest of a part, whatever stands before it, which is left as it is.
-func (t *Text) sum(e *Excerpt, value any) (made digest) {
+// sum is the digest of what write writes, whatever stands before it, which is left as it is.
+func (t *Text) sum(write func()) (made digest) {
 	begin, most := len(t.Bytes), t.Most
 	t.Most = begin + MaxText
-	t.Excerpt(e, value)
+	write()
 	if made.none = t.Failed; !t.Failed {
 		made.sum = sha256.Sum256(t.Bytes[begin:])
 	}

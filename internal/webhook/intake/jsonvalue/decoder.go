@@ -19,8 +19,11 @@ const (
 	longestName = 64
 )
 
-// ErrNoObject is for a text that is JSON, but neither an object nor null.
-var ErrNoObject = errors.New("it isn't an object")
+// ErrNoObject is for a text that is JSON, but neither an object nor null, and ErrNoList for one that is no list.
+var (
+	ErrNoObject = errors.New("it isn't an object")
+	ErrNoList   = errors.New("it isn't a list")
+)
 
 // Decoder decodes texts, and keeps the memory that it takes for the next ones. The zero Decoder is ready to use, by
 // several goroutines at once. Of what it has decoded it keeps names of fields alone.
@@ -30,27 +33,45 @@ type Decoder struct{ readers sync.Pool }
 // and fit, float64 otherwise. Of several fields of one name the last counts. The error says at which byte the text is
 // no JSON.
 func (d *Decoder) Object(text []byte) (map[string]any, error) {
+	r := d.begin(text)
+	defer d.end(r)
+	return r.whole()
+}
+
+// Lean is the object that a text is, as Object has it, without metadata.managedFields where that is a list: left is its
+// text, a part of the whole, and nil where nothing is left out. It errors where Object does.
+func (d *Decoder) Lean(text []byte) (object map[string]any, left []byte, err error) {
+	r := d.begin(text)
+	defer d.end(r)
+	r.lean = true
+	object, err = r.whole()
+	return object, r.left, err
+}
+
+// List is the list that a text is.
+func (d *Decoder) List(text []byte) ([]any, error) {
+	r := d.begin(text)
+	defer d.end(r)
+	value, err := r.all()
+	list, isList := value.([]any)
+	if err == nil && !isList {
+		err = ErrNoList
+	}
+	return list, err
+}
+
+func (d *Decoder) begin(text []byte) *reader {
 	r, kept := d.readers.Get().(*reader)
 	if !kept {
 		r = &reader{}
 	}
-	defer func() {
-		r.forget()
-		d.readers.Put(r)
-	}()
 	r.text, r.at, r.depth = text, 0, 0
-	value, err := r.value()
-	if err != nil {
-		return nil, err
-	}
-	if b := r.token(); b != 0 || r.at < len(text) {
-		return nil, r.unexpected("the end")
-	}
-	object, isObject := value.(map[string]any)
-	if !isObject && value != nil {
-		return nil, ErrNoObject
-	}
-	return object, nil
+	return r
+}
+
+func (d *Decoder) end(r *reader) {
+	r.forget()
+	d.readers.Put(r)
 }
 
 // reader reads one text from its beginning to its end.
@@ -64,6 +85,10 @@ type reader struct {
 	elements []any
 	// unescaped is the latest text with escapes, without them.
 	unescaped []byte
+	// lean says that managed fields are left out; left is their text. inMetadata says that what is read is a field of
+	// the metadata that they are in.
+	lean, inMetadata bool
+	left             []byte
 	// known are names of fields, so that the names that are in every object are made once.
 	known [names]string
 }
@@ -75,7 +100,7 @@ type field struct {
 
 // forget keeps memory for another text, and nothing of what was in this one but names.
 func (r *reader) forget() {
-	r.text = nil
+	r.text, r.left, r.lean, r.inMetadata = nil, nil, false, false
 	clear(r.fields) // what is left where the text was no JSON
 	clear(r.elements)
 	clear(r.unescaped[:cap(r.unescaped)])
@@ -89,6 +114,31 @@ func (r *reader) forget() {
 	if cap(r.unescaped) > mostUnescaped {
 		r.unescaped = nil
 	}
+}
+
+// whole reads a text that is an object, or null.
+func (r *reader) whole() (map[string]any, error) {
+	value, err := r.all()
+	if err != nil {
+		return nil, err
+	}
+	object, isObject := value.(map[string]any)
+	if !isObject && value != nil {
+		return nil, ErrNoObject
+	}
+	return object, nil
+}
+
+// all reads all of a text.
+func (r *reader) all() (any, error) {
+	value, err := r.value()
+	if err != nil {
+		return nil, err
+	}
+	if b := r.token(); b != 0 || r.at < len(r.text) {
+		return nil, r.unexpected("the end")
+	}
+	return value, nil
 }
 
 // token skips white space and says which byte comes next; 0 at the end.
@@ -125,8 +175,8 @@ func (r *reader) value() (any, error) {
 }
 
 func (r *reader) nested(begin byte) (value any, err error) {
-	if r.depth++; r.depth > maxDepth {
-		return nil, fmt.Errorf("it is nested more than %d deep at byte %d", maxDepth, r.at)
+	if err := r.deeper(); err != nil {
+		return nil, err
 	}
 	if begin == '{' {
 		value, err = r.object()
@@ -137,26 +187,27 @@ func (r *reader) nested(begin byte) (value any, err error) {
 	return value, err
 }
 
+func (r *reader) deeper() error {
+	if r.depth++; r.depth > maxDepth {
+		return fmt.Errorf("it is nested more than %d deep at byte %d", maxDepth, r.at)
+	}
+	return nil
+}
+
 func (r *reader) object() (any, error) {
 	first := len(r.fields)
 	for end := r.begins('}'); !end; {
-		if r.token() != '"' {
-			return nil, r.unexpected("a field's name")
-		}
-		text, err := r.string()
+		text, err := r.fieldName()
 		if err != nil {
 			return nil, err
 		}
 		name := r.name(text)
-		if r.token() != ':' {
-			return nil, r.unexpected("a colon")
-		}
-		r.at++
-		value, err := r.value()
-		if err != nil {
+		if err := r.colon(); err != nil {
 			return nil, err
 		}
-		r.fields = append(r.fields, field{name: name, value: value})
+		if err := r.field(name); err != nil {
+			return nil, err
+		}
 		if end, err = r.ends('}'); err != nil {
 			return nil, err
 		}
@@ -168,6 +219,36 @@ func (r *reader) object() (any, error) {
 	clear(r.fields[first:])
 	r.fields = r.fields[:first]
 	return out, nil
+}
+
+// fieldName reads the name of a field, which lasts as long as what string returns.
+func (r *reader) fieldName() ([]byte, error) {
+	if r.token() != '"' {
+		return nil, r.unexpected("a field's name")
+	}
+	return r.string()
+}
+
+func (r *reader) colon() error {
+	if r.token() != ':' {
+		return r.unexpected("a colon")
+	}
+	r.at++
+	return nil
+}
+
+// field reads the value of a field.
+func (r *reader) field(name string) error {
+	if r.lean && r.depth <= 2 {
+		if skipped, err := r.managedFields(name); skipped || err != nil {
+			return err
+		}
+	}
+	value, err := r.value()
+	if err == nil {
+		r.fields = append(r.fields, field{name: name, value: value})
+	}
+	return err
 }
 
 func (r *reader) list() (any, error) {
