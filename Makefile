@@ -160,7 +160,7 @@ bench-webhook: ## Time the webhook over TLS beside one of controller-runtime tha
 	@go run -C hack/bench . --webhook --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
 
 .PHONY: bench-apiserver
-bench-apiserver: ## Time a real API server with nobody who judges, Evenkeel, Gatekeeper and ValidatingAdmissionPolicies
+bench-apiserver: ## Time a real API server with nobody who judges, Evenkeel, Gatekeeper, Kyverno and ValidatingAdmissionPolicies
 	@$(CONTROLPLANE) build
 	@go run -C hack/bench . --apiserver --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
 

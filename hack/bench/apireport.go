@@ -14,35 +14,11 @@ import (
 	"time"
 )
 
+// refusedBy stands before what a webhook says.
+const refusedBy = "denied the request: "
+
 // agreeWithin bounds how long the judges may take until the last rule is in force in each.
 const agreeWithin = 2 * time.Minute
-
-// departures is how many places there are in which a Pod may depart from the rules.
-func departures() int {
-	places := 0
-	wholePod(0, func(int) bool { places++; return false })
-	return places
-}
-
-// podIn is a Pod as a controller makes it, in a namespace. The nth departs from the rules in the nth of the places; Pod
-// 0 doesn't.
-func podIn(namespace string, n int) ([]byte, error) {
-	place := 0
-	pod := wholePod(n, func(int) bool { place++; return place == n })
-	spec, _ := pod["spec"].(map[string]any)
-	initial, _ := spec["initContainers"].([]any)
-	for _, c := range initial { // one with probes is a sidecar, or the Pod isn't valid
-		if sidecar, is := c.(map[string]any); is {
-			sidecar["restartPolicy"] = "Always"
-		}
-	}
-	metadata, _ := pod["metadata"].(map[string]any)
-	metadata["namespace"] = namespace
-	for _, field := range []string{"uid", "creationTimestamp", "managedFields"} { // which the API server gives
-		delete(metadata, field)
-	}
-	return json.Marshal(pod)
-}
 
 // podVerdict is what is said of a Pod.
 type podVerdict struct {
@@ -88,12 +64,8 @@ func compareOnPods(ctx context.Context, admissions []*admission) (string, error)
 			continue
 		}
 		ours := all[evenkeelAll][n]
-		if err := ours.differs(all[gatekeeperAll][n]); err != nil {
+		if err := errors.Join(ours.differs(all[gatekeeperAll][n]), differsOfFive(all, n)); err != nil {
 			return "", fmt.Errorf("verdicts of Pod %d: %w", n, err)
-		}
-		if all[evenkeelFive][n].allowed != all[expressionsFive][n].allowed {
-			return "", fmt.Errorf("of Pod %d Evenkeel says allowed %t, and the expressions say %t", n,
-				all[evenkeelFive][n].allowed, all[expressionsFive][n].allowed)
 		}
 		pods, messages = pods+1, messages+len(ours.messages)
 		refused, five = refused+count(!ours.allowed), five+count(!all[evenkeelFive][n].allowed)
@@ -102,8 +74,23 @@ func compareOnPods(ctx context.Context, admissions []*admission) (string, error)
 		return "", errors.New("no Pod is refused: that proves nothing")
 	}
 	return fmt.Sprintf("of %d Pods that depart from them in one place, or none, Evenkeel and Gatekeeper refused the "+
-		"same %d with the same %d messages, and Evenkeel and the expressions the same %d", pods, refused, messages,
-		five), nil
+		"same %d with the same %d messages, and Evenkeel, the expressions and Kyverno the same %d", pods, refused,
+		messages, five), nil
+}
+
+// differsOfFive errs where the expressions, or Kyverno with them, say something else of a Pod than Evenkeel. Kyverno
+// names the expressions alone, and the API server no more than one.
+func differsOfFive(all [][]podVerdict, n int) error {
+	ours, expressions, kyverno := all[evenkeelFive][n], all[expressionsFive][n], all[kyvernoFive][n]
+	switch {
+	case ours.allowed != expressions.allowed:
+		return fmt.Errorf("allowed is %t by Evenkeel, and %t by the expressions", ours.allowed, expressions.allowed)
+	case ours.allowed != kyverno.allowed, len(ours.messages) != len(kyverno.messages):
+		return fmt.Errorf("allowed is %t by Evenkeel, %q, and %t by Kyverno, for %q", ours.allowed, ours.messages,
+			kyverno.allowed, kyverno.messages)
+	default:
+		return nil
+	}
 }
 
 // differs errs where Gatekeeper says something else of a Pod.
@@ -160,15 +147,39 @@ func verdictOf(status int, text []byte) (podVerdict, error) {
 		var answer struct{ Message string }
 		err := json.Unmarshal(text, &answer)
 		return podVerdict{valid: true, messages: violationsIn(answer.Message)}, err
+	case http.StatusBadRequest: // Kyverno's webhook gives no code
+		var answer struct{ Message string }
+		if err := json.Unmarshal(text, &answer); err != nil {
+			return podVerdict{}, err
+		}
+		failed, err := failuresIn(answer.Message)
+		return podVerdict{valid: true, messages: failed}, err
 	default:
 		return podVerdict{}, fmt.Errorf("the API server answers %d: %s", status, text)
 	}
 }
 
+// failuresIn are the policies that Kyverno names in a refusal. One that it couldn't evaluate is an error.
+func failuresIn(refusal string) ([]string, error) {
+	_, list, found := strings.Cut(refusal, refusedBy+"Policy ")
+	if !found {
+		return nil, fmt.Errorf("the API server answers: %s", refusal)
+	}
+	var failed []string
+	for part := range strings.SplitSeq(list, "; Policy ") {
+		policy, _, found := strings.Cut(part, " failed: ")
+		if !found {
+			return nil, fmt.Errorf("a policy of Kyverno's can't be evaluated: %s", part)
+		}
+		failed = append(failed, strings.TrimPrefix(policy, "bench-"))
+	}
+	return failed, nil
+}
+
 // violationsIn are the messages of the violations that a refusal names: Gatekeeper's stand after the constraint's name
 // in brackets, Evenkeel's after a dash.
 func violationsIn(refusal string) []string {
-	if _, rest, found := strings.Cut(refusal, "denied the request: "); found {
+	if _, rest, found := strings.Cut(refusal, refusedBy); found {
 		refusal = rest
 	}
 	var all []string
@@ -213,7 +224,8 @@ func admissionsTable(admissions []*admission, results [][]created) string {
 // admissionsAdded says how Evenkeel's throughput is to those of the others, by round.
 func admissionsAdded(admissions []*admission, results [][]created) string {
 	var b strings.Builder
-	for _, pair := range [][2]int{{evenkeelAll, gatekeeperAll}, {evenkeelFive, expressionsFive}} {
+	for _, pair := range [][2]int{{evenkeelAll, gatekeeperAll}, {evenkeelFive, expressionsFive},
+		{evenkeelFive, kyvernoFive}} {
 		var to []float64
 		for round, m := range results[pair[0]] {
 			to = append(to, m.rate/results[pair[1]][round].rate)

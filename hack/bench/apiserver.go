@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,8 @@ import (
 const (
 	apiClients = 4
 	apiLoad    = 4 * time.Second
+	// apiPods is of how many Pods the clients send one after the other.
+	apiPods = 2000
 )
 
 // admission is one way in which the API server has Pods judged: those of one namespace.
@@ -25,6 +28,8 @@ type admission struct {
 	// judge is the process that judges; nil where the API server does so itself, or nobody.
 	judge   *child
 	clients []*poster
+	// pods are those that the clients send: of as many workloads as in bench-webhook, none of which violates anything.
+	pods [][]byte
 }
 
 // created is what Pods took in one round.
@@ -37,7 +42,7 @@ type created struct {
 }
 
 // benchAPIServer times the API server that makes Pods which are only tried, with nobody who judges them, with Evenkeel,
-// with Gatekeeper and with ValidatingAdmissionPolicies.
+// with Gatekeeper, with Kyverno and with ValidatingAdmissionPolicies.
 func benchAPIServer(ctx context.Context, o options) (err error) {
 	work, err := os.MkdirTemp("", "evenkeel-apiserver-")
 	if err != nil {
@@ -64,7 +69,7 @@ func benchAPIServer(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("%d rules and 5: %s\n", rules, found)
-	results, err := timeAdmissions(ctx, c, admissions, o.runs)
+	results, err := timeAnswered(ctx, c, admissions, o.runs)
 	if err != nil {
 		return err
 	}
@@ -86,6 +91,7 @@ const (
 	gatekeeperAll
 	expressionsFive
 	evenkeelFive
+	kyvernoFive
 )
 
 // startAdmissions starts all that judge. It says how many rules those of Gatekeeper are.
@@ -96,6 +102,11 @@ func startAdmissions(ctx context.Context, c *cluster, here, work, cache string) 
 	}
 	program, err := cached(ctx, filepath.Join(root, "hack", "components", "gatekeeper"),
 		filepath.Join(cache, "gatekeeper-"+gatorVersion), "github.com/open-policy-agent/gatekeeper/v3")
+	if err != nil {
+		return nil, 0, err
+	}
+	kyverno, err := cached(ctx, filepath.Join(here, "kyverno"), filepath.Join(cache, "kyverno-"+kyvernoVersion),
+		"github.com/kyverno/kyverno/cmd/kyverno")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -110,6 +121,10 @@ func startAdmissions(ctx context.Context, c *cluster, here, work, cache string) 
 	if err != nil {
 		return nil, 0, err
 	}
+	others, err := startKyverno(ctx, c, here, kyverno, work)
+	if err != nil {
+		return nil, 0, err
+	}
 	ours, err := startEvenkeel(ctx, c, root, in("evenkeel"), work, in("rules.yaml"), in("five.yaml"))
 	if err != nil {
 		return nil, 0, err
@@ -120,6 +135,7 @@ func startAdmissions(ctx context.Context, c *cluster, here, work, cache string) 
 		gatekeeperAll:   {name: fmt.Sprintf("Gatekeeper, %d rules", rules), namespace: ofGatekeeper, judge: theirs},
 		expressionsFive: {name: "ValidatingAdmissionPolicies, 5 rules", namespace: ofExpressions},
 		evenkeelFive:    {name: "Evenkeel, 5 rules", namespace: ofEvenkeelFive, judge: ours},
+		kyvernoFive:     {name: "Kyverno, 5 rules", namespace: ofKyverno, judge: others},
 	}
 	return all, rules, errors.Join(bindExpressions(ctx, c), connect(c, all))
 }
@@ -137,7 +153,7 @@ func writeAdmissionRules(in func(name string) string) (int, error) {
 	return rules, err
 }
 
-// connect gives each admission its clients.
+// connect gives each admission its clients, and what they send.
 func connect(c *cluster, admissions []*admission) error {
 	for _, a := range admissions {
 		for range apiClients {
@@ -147,11 +163,36 @@ func connect(c *cluster, admissions []*admission) error {
 			}
 			a.clients = append(a.clients, client)
 		}
+		for n := range apiPods {
+			pod, err := asController(a.namespace, workloadPod(n%workloads, n))
+			if err != nil {
+				return err
+			}
+			a.pods = append(a.pods, pod)
+		}
 	}
 	return nil
 }
 
-// timeAdmissions times each admission once a round, in another order in each, with a Pod that violates nothing.
+// timeAnswered times each admission, and errs where a webhook didn't answer, which isn't one that judges.
+func timeAnswered(ctx context.Context, c *cluster, admissions []*admission, rounds int) ([][]created, error) {
+	before, err := c.failedOpen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	results, err := timeAdmissions(ctx, c, admissions, rounds)
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.failedOpen(ctx)
+	if err == nil && after > before {
+		err = fmt.Errorf("%.0f Pods were admitted because a webhook didn't answer: the figures say nothing of it",
+			after-before)
+	}
+	return results, err
+}
+
+// timeAdmissions times each admission once a round, in another order in each, with Pods that violate nothing.
 func timeAdmissions(ctx context.Context, c *cluster, admissions []*admission, rounds int) ([][]created, error) {
 	results := make([][]created, len(admissions))
 	for round := range rounds {
@@ -172,10 +213,6 @@ func timeAdmissions(ctx context.Context, c *cluster, admissions []*admission, ro
 }
 
 func (a *admission) time(ctx context.Context, server int) (created, error) {
-	pod, err := podIn(a.namespace, 0)
-	if err != nil {
-		return created{}, err
-	}
 	processes := []int{server}
 	if a.judge != nil {
 		processes = append(processes, a.judge.pid)
@@ -184,8 +221,9 @@ func (a *admission) time(ctx context.Context, server int) (created, error) {
 	if err != nil {
 		return created{}, err
 	}
+	var sent atomic.Int64
 	took, lasted, err := inTurn(ctx, apiClients, apiLoad, func(ctx context.Context, client int) error {
-		_, err := a.clients[client].answer(ctx, pod)
+		_, err := a.clients[client].answer(ctx, a.pods[int(sent.Add(1))%len(a.pods)])
 		return err
 	})
 	if err != nil {
@@ -202,16 +240,4 @@ func (a *admission) time(ctx context.Context, server int) (created, error) {
 		m.judge = (after[1] - before[1]) / count
 	}
 	return m, nil
-}
-
-func cpuOfEach(processes []int) ([]time.Duration, error) {
-	var all []time.Duration
-	for _, pid := range processes {
-		spent, err := cpuOf(pid)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, spent)
-	}
-	return all, nil
 }

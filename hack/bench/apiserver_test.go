@@ -55,6 +55,10 @@ func TestVerdictsAreReadFromWhatTheAPIServerAnswers(t *testing.T) {
 			"admission webhook \"validation.gatekeeper.sh\" denied the request: [labels] b is missing\n" +
 				"[tags] a [0] is wrong",
 			podVerdict{valid: true, messages: []string{"a [0] is wrong", "b is missing"}}},
+		"by Kyverno": {http.StatusBadRequest,
+			"admission webhook \"vpol.validate.kyverno.svc-ignore\" denied the request: Policy bench-host failed: " +
+				"host; Policy bench-labels failed: labels",
+			podVerdict{valid: true, messages: []string{"host", "labels"}}},
 		"by Evenkeel": {http.StatusForbidden,
 			"admission webhook \"ignore.evenkeel.dev\" denied the request: Pod web is refused by policy tags " +
 				"(Medium): t\n- b is missing\n- a [0] is wrong\n  Runbook: https://example.com\n" +
@@ -73,8 +77,11 @@ func TestVerdictsAreReadFromWhatTheAPIServerAnswers(t *testing.T) {
 			}
 		})
 	}
-	if _, err := verdictOf(http.StatusInternalServerError, []byte("no")); err == nil {
-		t.Error("an error of the API server is a verdict")
+	for message, status := range map[string]int{"no": http.StatusInternalServerError, "bad": http.StatusBadRequest,
+		"denied the request: Policy bench-host error: no such key": http.StatusBadRequest} {
+		if _, err := verdictOf(status, fmt.Appendf(nil, `{"message":%q}`, message)); err == nil {
+			t.Errorf("an error %d is a verdict: %s", status, message)
+		}
 	}
 }
 
@@ -82,16 +89,18 @@ func TestThoseWithTheSameRulesAreHeldToTheSameVerdicts(t *testing.T) {
 	const gatekeepers = `admission webhook "g" denied the request: [r] wrong`
 	const own = "refused by policy r:\n- wrong"
 	for name, tc := range map[string]struct {
-		// all are what nobody, Evenkeel, Gatekeeper, the expressions and Evenkeel with five say of all Pods but the
-		// first.
-		all [5]string
+		// all are what nobody, Evenkeel, Gatekeeper, the expressions, Evenkeel with five and Kyverno say of all Pods
+		// but the first.
+		all [6]string
 		err string
 	}{
-		"the same":              {[5]string{"", own, gatekeepers, "no", "no"}, ""},
-		"Evenkeel admits":       {[5]string{"", "", gatekeepers, "no", "no"}, "false by Gatekeeper"},
-		"another message":       {[5]string{"", "refused:\n- other", gatekeepers, "no", "no"}, `"other"`},
-		"the expressions admit": {[5]string{"", own, gatekeepers, "", "no"}, "the expressions say true"},
-		"nothing is refused":    {[5]string{}, "no Pod is refused"},
+		"the same":              {[6]string{"", own, gatekeepers, "no", "no", "no"}, ""},
+		"Evenkeel admits":       {[6]string{"", "", gatekeepers, "no", "no", "no"}, "false by Gatekeeper"},
+		"another message":       {[6]string{"", "refused:\n- other", gatekeepers, "no", "no", "no"}, `"other"`},
+		"the expressions admit": {[6]string{"", own, gatekeepers, "", "no", "no"}, "true by the expressions"},
+		"Kyverno admits":        {[6]string{"", own, gatekeepers, "no", "no", ""}, "true by Kyverno"},
+		"Kyverno names others":  {[6]string{"", own, gatekeepers, "no", own, "no"}, `by Kyverno, for []`},
+		"nothing is refused":    {[6]string{}, "no Pod is refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var admissions []*admission
@@ -123,8 +132,9 @@ func TestFiguresOfAdmissionsAreBesideNobodys(t *testing.T) {
 		return []created{{rate: rate, p50: ms(p50), p99: ms(p99), judge: ms(1), server: ms(2)}}
 	}
 	admissions := []*admission{{name: "nobody"}, {name: "E", judge: &child{}}, {name: "G", judge: &child{}},
-		{name: "V"}, {name: "F", judge: &child{}}}
-	results := [][]created{of(500, 6, 20), of(400, 8, 21), of(50, 80, 100), of(450, 7, 22), of(495, 7, 22)}
+		{name: "V"}, {name: "F", judge: &child{}}, {name: "K", judge: &child{}}}
+	results := [][]created{of(500, 6, 20), of(400, 8, 21), of(50, 80, 100), of(450, 7, 22), of(495, 7, 22),
+		of(330, 9, 30)}
 	got := admissionsTable(admissions, results)
 	for _, want := range []string{
 		"| nobody | 500 (500 – 500) | 100 % (100 % – 100 %) | 6.00 ms (6.00 ms – 6.00 ms) | " +
@@ -139,7 +149,8 @@ func TestFiguresOfAdmissionsAreBesideNobodys(t *testing.T) {
 			t.Errorf("no line %q in\n%s", want, got)
 		}
 	}
-	const want = "E to G: 8.00 (8.00 – 8.00) times.\nPods a second, F to V: 1.10 (1.10 – 1.10) times.\n"
+	const want = "E to G: 8.00 (8.00 – 8.00) times.\nPods a second, F to V: 1.10 (1.10 – 1.10) times.\n" +
+		"Pods a second, F to K: 1.50 (1.50 – 1.50) times.\n"
 	if got := admissionsAdded(admissions, results); !strings.HasSuffix(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -169,6 +180,16 @@ func TestManifestsAreChosenByKind(t *testing.T) {
 	if got := string(ofKinds([]byte(text), "Namespace", "Secret")); got !=
 		"apiVersion: v1\nkind: Namespace\n---\nkind: Secret\nspec:\n  kind: Namespace" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestACounterIsTheSumOfItsSeries(t *testing.T) {
+	const metrics = "# TYPE open counter\nopen{name=\"a\"} 2\nopen_other{name=\"a\"} 9\nopen{name=\"b} \"} 3\nopen 7\n"
+	if sum, err := sumOf(metrics[:strings.Index(metrics, "open{name=\"b")], "open"); sum != 2 || err != nil {
+		t.Errorf("%v, %v", sum, err)
+	}
+	if _, err := sumOf(metrics, "open"); err == nil {
+		t.Error("what is no number is counted")
 	}
 }
 

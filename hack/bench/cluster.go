@@ -131,6 +131,31 @@ func (c *cluster) kubectl(ctx context.Context, stdin []byte, arguments ...string
 	return stdout.Bytes(), nil
 }
 
+// failedOpen is how many requests the API server has admitted because a webhook didn't answer.
+func (c *cluster) failedOpen(ctx context.Context) (float64, error) {
+	metrics, err := c.kubectl(ctx, nil, "get", "--raw", "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	return sumOf(string(metrics), "apiserver_admission_webhook_fail_open_count")
+}
+
+// sumOf is the sum of a counter's series, in the text that Prometheus reads.
+func sumOf(metrics, counter string) (sum float64, err error) {
+	for line := range strings.Lines(metrics) {
+		series, value, found := strings.Cut(strings.TrimSpace(line), "} ")
+		if !found || !strings.HasPrefix(series, counter+"{") {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the metric %s: %w", counter, err)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
 // apply applies objects as an administrator.
 func (c *cluster) apply(ctx context.Context, objects ...map[string]any) error {
 	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})

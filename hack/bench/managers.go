@@ -21,6 +21,7 @@ const (
 	ofGatekeeper   = "pay-gatekeeper"
 	ofExpressions  = "pay-expressions"
 	ofEvenkeelFive = "pay-evenkeel-five"
+	ofKyverno      = "pay-kyverno"
 )
 
 const evenkeelNamespace = "evenkeel-system"
@@ -32,7 +33,7 @@ func prepareCluster(ctx context.Context, c *cluster) error {
 		objects = append(objects, map[string]any{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
 			"metadata": map[string]any{"name": name}, "value": 1000})
 	}
-	for _, name := range []string{ofNobody, ofEvenkeel, ofGatekeeper, ofExpressions, ofEvenkeelFive} {
+	for _, name := range []string{ofNobody, ofEvenkeel, ofGatekeeper, ofExpressions, ofEvenkeelFive, ofKyverno} {
 		objects = append(objects,
 			map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}},
 			map[string]any{"apiVersion": "v1", "kind": "ServiceAccount",
@@ -59,7 +60,7 @@ func startEvenkeel(ctx context.Context, c *cluster, root, program, work string, 
 		"--cert-dir", filepath.Join(work, "certificates"), "--source-dir", filepath.Join(work, "sources"),
 		fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]), "--metrics-bind-address=0",
 		"--exempt-namespaces=" + strings.Join([]string{"kube-system", "kube-node-lease", ofNobody, ofGatekeeper,
-			ofExpressions}, ",")})
+			ofExpressions, ofKyverno, kyvernoNamespace}, ",")})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,8 @@ func startGatekeeper(ctx context.Context, c *cluster, root, program, work, rules
 
 // installGatekeeper installs Gatekeeper's kinds.
 func installGatekeeper(ctx context.Context, c *cluster, root string) error {
-	released, err := gatekeeperManifest(ctx, root)
+	released, err := manifestOf(ctx, filepath.Join(root, "hack", "components", "gatekeeper"),
+		"github.com/open-policy-agent/gatekeeper/v3", "deploy", "gatekeeper.yaml")
 	if err != nil {
 		return err
 	}
@@ -168,15 +170,15 @@ func registerGatekeeper(ctx context.Context, c *cluster, work string, port int) 
 				"operations": []any{"CREATE", "UPDATE"}, "scope": "Namespaced"}}}}})
 }
 
-// gatekeeperManifest is the manifest that Gatekeeper's module releases.
-func gatekeeperManifest(ctx context.Context, root string) ([]byte, error) {
-	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/open-policy-agent/gatekeeper/v3")
-	list.Dir = filepath.Join(root, "hack", "components", "gatekeeper")
-	folder, err := list.Output()
+// moduleFolder is where a module lies that is pinned in a folder.
+func moduleFolder(ctx context.Context, folder, module string) (string, error) {
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+	list.Dir = folder
+	text, err := list.Output()
 	if err != nil {
-		return nil, fmt.Errorf("find Gatekeeper's module: %w", err)
+		return "", fmt.Errorf("find the module %s: %w", module, err)
 	}
-	return os.ReadFile(filepath.Join(string(bytes.TrimSpace(folder)), "deploy", "gatekeeper.yaml"))
+	return string(bytes.TrimSpace(text)), nil
 }
 
 // bindExpressions makes a ValidatingAdmissionPolicy of each CEL expression, for one namespace.
@@ -191,9 +193,7 @@ func bindExpressions(ctx context.Context, c *cluster) error {
 		named := map[string]any{"name": "bench-" + name}
 		objects = append(objects, map[string]any{"apiVersion": version, "kind": "ValidatingAdmissionPolicy",
 			"metadata": named, "spec": map[string]any{"failurePolicy": "Ignore",
-				"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{"apiGroups": []any{""},
-					"apiVersions": []any{"v1"}, "operations": []any{"CREATE", "UPDATE"}, "resources": []any{"pods"}}}},
-				"validations": []any{map[string]any{"expression": strings.TrimSpace(expression), "message": name}}}},
+				"matchConstraints": onPods(), "validations": validation(name, expression)}},
 			map[string]any{"apiVersion": version, "kind": "ValidatingAdmissionPolicyBinding", "metadata": named,
 				"spec": map[string]any{"policyName": "bench-" + name, "validationActions": []any{"Deny"},
 					"matchResources": map[string]any{"namespaceSelector": onlyNamespace(ofExpressions)}}})

@@ -201,3 +201,34 @@ func choose(first bool, a, b any) any {
 	}
 	return b
 }
+
+// departures is how many places there are in which a Pod may depart from the rules.
+func departures() int {
+	places := 0
+	wholePod(0, func(int) bool { places++; return false })
+	return places
+}
+
+// podIn is a Pod as a controller makes it, in a namespace. The nth departs from the rules in the nth of the places; Pod
+// 0 doesn't.
+func podIn(namespace string, n int) ([]byte, error) {
+	place := 0
+	return asController(namespace, wholePod(n, func(int) bool { place++; return place == n }))
+}
+
+// asController is a Pod as a controller sends it.
+func asController(namespace string, pod map[string]any) ([]byte, error) {
+	spec, _ := pod["spec"].(map[string]any)
+	initial, _ := spec["initContainers"].([]any)
+	for _, c := range initial { // one with probes is a sidecar, or the Pod isn't valid
+		if sidecar, is := c.(map[string]any); is {
+			sidecar["restartPolicy"] = "Always"
+		}
+	}
+	metadata, _ := pod["metadata"].(map[string]any)
+	metadata["namespace"] = namespace
+	for _, field := range []string{"uid", "creationTimestamp", "managedFields"} { // which the API server gives
+		delete(metadata, field)
+	}
+	return json.Marshal(pod)
+}

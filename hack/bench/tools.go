@@ -19,6 +19,7 @@ import (
 const (
 	conftestVersion = "v0.71.1"
 	gatorVersion    = "v3.23.1"
+	kyvernoVersion  = "v1.19.1"
 )
 
 // tool is one command to time.

@@ -150,6 +150,18 @@ func cpuOf(pid int) (time.Duration, error) {
 	return time.Duration(spent.Nano()), nil
 }
 
+func cpuOfEach(processes []int) ([]time.Duration, error) {
+	var all []time.Duration
+	for _, pid := range processes {
+		spent, err := cpuOf(pid)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, spent)
+	}
+	return all, nil
+}
+
 // writePodReviews writes AdmissionReviews of Pods, one a line, the same ones for the same seed. The first is of a Pod
 // that violates nothing. It says how long one is on average, in bytes.
 func writePodReviews(file string, count int, seed uint64) (int, error) {

@@ -48,12 +48,13 @@ func TestManagedFieldsGoWithTheObjectThatLacksThem(t *testing.T) {
 		request Request
 		want    []any
 	}{
-		"an update":                     {Request{Object: is, OldObject: was}, []any{"new", "old"}},
-		"the object before, in turn":    {Request{Object: was, OldObject: was}, []any{"old", "old"}},
-		"a deletion":                    {Request{OldObject: was}, []any{nil, "old"}},
-		"another object that is alike":  {Request{Object: other, OldObject: is}, []any{nil, "new"}},
-		"one without metadata":          {Request{Object: map[string]any{"metadata": "none"}}, []any{nil, nil}},
-		"the same with another content": {Request{Object: map[string]any{"metadata": is["metadata"]}}, []any{"new", nil}},
+		"an update":                    {Request{Object: is, OldObject: was}, []any{"new", "old"}},
+		"the object before, in turn":   {Request{Object: was, OldObject: was}, []any{"old", "old"}},
+		"a deletion":                   {Request{OldObject: was}, []any{nil, "old"}},
+		"another object that is alike": {Request{Object: other, OldObject: is}, []any{nil, "new"}},
+		"one without metadata":         {Request{Object: map[string]any{"metadata": "none"}}, []any{nil, nil}},
+		"the same with another content": {Request{Object: map[string]any{"metadata": is["metadata"]}},
+			[]any{"new", nil}},
 	} {
 		tc.request.ManagedFields = fields
 		if diff := cmp.Diff(tc.want, managers(&tc.request)); diff != "" {

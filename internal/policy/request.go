@@ -54,9 +54,9 @@ type Request struct {
 	Namespace string
 	// Name may be empty when the server is to generate it.
 	Name string
-	// Object is the object after the operation; nil on Delete.
+	// Object is the object after the operation; nil on Delete. It may lack its managed fields: see ManagedFields.
 	Object map[string]any
-	// OldObject is the object before the operation; nil on Create.
+	// OldObject is the object before the operation; nil on Create. It may lack its managed fields, too.
 	OldObject map[string]any
 	// ManagedFields are those that Object and OldObject lack; nil where they lack none. Whole puts them back.
 	ManagedFields *ManagedFields

@@ -19,6 +19,8 @@ import (
 // concurrent use; nil has no condition.
 type Set struct {
 	conditions []prepared
+	// managedFields says that one may read those of an object.
+	managedFields bool
 }
 
 type prepared struct {
@@ -44,9 +46,10 @@ func Compile(conditions []v1alpha1.MatchCondition) (*Set, error) {
 					"the name %q is missing or another condition's: give each a name of its own", c.Name)})
 		}
 		seen[c.Name] = true
-		program, found := compile(env, i, c.Expression)
+		program, reads, found := compile(env, i, c.Expression)
 		problems = append(problems, found...)
 		set.conditions = append(set.conditions, prepared{name: c.Name, program: program})
+		set.managedFields = set.managedFields || reads
 	}
 	if len(problems) > 0 {
 		return nil, &CompileError{Problems: problems}
@@ -54,21 +57,22 @@ func Compile(conditions []v1alpha1.MatchCondition) (*Set, error) {
 	return set, nil
 }
 
-func compile(env *cel.Env, index int, expression string) (cel.Program, []Problem) {
+// compile prepares one expression. managedFields says that it may read those of an object.
+func compile(env *cel.Env, index int, expression string) (program cel.Program, managedFields bool, found []Problem) {
 	ast, issues := env.Compile(expression)
 	if issues.Err() != nil {
-		return nil, problemsOf(index, issues)
+		return nil, false, problemsOf(index, issues)
 	}
 	if !ast.OutputType().IsExactType(cel.BoolType) {
-		return nil, []Problem{
+		return nil, false, []Problem{
 			{Index: index, Row: 1, Col: 1,
 				Message: fmt.Sprintf("it must be true or false, but is of type %s", ast.OutputType())}}
 	}
 	program, err := env.Program(ast, cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 	if err != nil {
-		return nil, []Problem{{Index: index, Message: err.Error()}}
+		return nil, false, []Problem{{Index: index, Message: err.Error()}}
 	}
-	return program, nil
+	return program, mayReadManagedFields(ast), nil
 }
 
 // Match says that the policy judges the request. Conditions are for requests: an audit is
@@ -78,11 +82,14 @@ func (s *Set) Match(ctx context.Context, r *policy.Request) (bool, error) {
 	if s == nil || r.Audit || r.Before || r.Partial {
 		return true, nil
 	}
-	r, err := r.Whole()
+	given, err := s.variables(r)
 	if err != nil {
 		return false, err
 	}
-	given := variables(r)
+	return s.ask(ctx, given)
+}
+
+func (s *Set) ask(ctx context.Context, given map[string]any) (bool, error) {
 	budget := uint64(celconfig.RuntimeCELCostBudgetMatchConditions)
 	var failed []error
 	for _, c := range s.conditions {

@@ -139,6 +139,10 @@ func (c *Comparer) Judged(r *policy.Request, e Evaluation) {
 	if e.Decision.Engine != policy.CompiledEngine || !chosen(c.share, e.Policy.Revision(), r) {
 		return
 	}
+	if len(c.queue) == cap(c.queue) { // before all of the objects is converted in vain
+		c.metrics.comparisons.WithLabelValues(skipped).Inc()
+		return
+	}
 	e.secret = policy.IsSecret(r.Judged())
 	// Topdown is given all of the objects, so that a field that a rule reads and nobody knew of is noticed too.
 	whole, err := e.Input.Whole()

@@ -317,6 +317,44 @@ func TestTheShareIsTheSameEachTime(t *testing.T) {
 	}
 }
 
+// TestPoliciesAreComparedOfTheSameRequests has twenty policies judge: a hundredth of what they say is compared, of fewer
+// requests than if each policy were compared of others.
+func TestPoliciesAreComparedOfTheSameRequests(t *testing.T) {
+	const policies, requests, share = 20, 20_000, 0.01
+	b := newBench(t, share)
+	compared := func() (sum int) {
+		b.comparer.Drain(t.Context())
+		for _, n := range b.series(t, "evenkeel_engine_comparisons_total") {
+			sum += int(n)
+		}
+		return sum
+	}
+	var all []engines.Evaluation
+	for i := range policies {
+		c := compiled(t, fmt.Sprintf("%s\n# %d\n", rules, i))
+		in, err := rego.NewInput(request(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		decision := policy.Decision{Engine: rego.CompiledEngine}
+		all = append(all, engines.Evaluation{Policy: c, Input: in, Decision: decision})
+	}
+	of, before := 0, 0
+	for i := range requests {
+		for _, e := range all {
+			b.comparer.Judged(request(i), e)
+		}
+		now := compared()
+		if now > before {
+			of++
+		}
+		before = now
+	}
+	if want := policies * requests / 100; before < want*9/10 || before > want*11/10 || before < 3*of {
+		t.Errorf("%d verdicts are compared, of %d requests; want %d, of few", before, of, want)
+	}
+}
+
 // BenchmarkJudged is what a decision costs the request that isn't chosen.
 func BenchmarkJudged(b *testing.B) {
 	comparer, err := engines.New(engines.Options{Share: 0.000001, Registerer: prometheus.NewRegistry()})

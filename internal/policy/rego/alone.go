@@ -20,13 +20,15 @@ type conversion struct {
 	// made says that it was converted, and alone for how many policies it was converted apart.
 	made  atomic.Bool
 	alone atomic.Int32
-	// lately is what of requests for the same policies.
-	lately *lately
+	// rate is that of requests for the same policies.
+	rate *reuseRate
+	// settled is done once the keys of all that it holds are in order for good.
+	settled sync.Once
 }
 
-// lately counts of how many policies the verdict on requests for a group of them was asked of late, and of how many it
-// wasn't reused. Its methods may be called on nil.
-type lately struct {
+// reuseRate counts how often the verdicts of a group of policies were asked for, and how often they weren't reused. The
+// latest ones count most. Its methods may be called on nil.
+type reuseRate struct {
 	policies    int64
 	asked, anew atomic.Int64
 }
@@ -36,26 +38,26 @@ const (
 	enoughAsked, mostAsked = 1 << 10, 1 << 14
 )
 
-func (l *lately) note(reused bool) {
-	if l == nil {
+func (r *reuseRate) note(reused bool) {
+	if r == nil {
 		return
 	}
 	if !reused {
-		l.anew.Add(1)
+		r.anew.Add(1)
 	}
-	if asked := l.asked.Add(1); asked == mostAsked { // one of those who ask at once finds this
-		l.asked.Add(-mostAsked / 2)
-		l.anew.Add(-l.anew.Load() / 2)
+	if asked := r.asked.Add(1); asked == mostAsked { // one of those who ask at once finds this
+		r.asked.Add(-mostAsked / 2)
+		r.anew.Add(-r.anew.Load() / 2)
 	}
 }
 
 // many says that as a rule more policies have to be evaluated than an input is converted apart for.
-func (l *lately) many() bool {
-	if l == nil {
+func (r *reuseRate) many() bool {
+	if r == nil {
 		return false
 	}
-	asked := l.asked.Load()
-	return asked >= enoughAsked && l.anew.Load()*l.policies > mostAlone*asked
+	asked := r.asked.Load()
+	return asked >= enoughAsked && r.anew.Load()*r.policies > mostAlone*asked
 }
 
 // converting converts what all policies share.
@@ -73,8 +75,8 @@ func (in *Input) forOne(c *Compiled) *Input {
 	if c.clean == nil || in.request == nil {
 		return in
 	}
-	in.conversion.lately.note(false)
-	if in.conversion.made.Load() || in.conversion.lately.many() || in.conversion.alone.Add(1) > mostAlone {
+	in.conversion.rate.note(false)
+	if in.conversion.made.Load() || in.conversion.rate.many() || in.conversion.alone.Add(1) > mostAlone {
 		return in
 	}
 	own := *in

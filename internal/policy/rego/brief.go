@@ -30,7 +30,7 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	}()
 	read, reusable := c.digest(in)
 	if reusable && c.clean.Has(read) {
-		in.conversion.lately.note(true)
+		in.conversion.rate.note(true)
 		return policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: CompiledEngine, Reused: true}, ""
 	}
 	in = in.forOne(c)

@@ -105,6 +105,9 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 			return nil, &compile.Error{Problems: compile.ProblemsOf(err, entryFile)}
 		}
 	}
+	for _, module := range built.Compiler.Modules {
+		size.SettleConstants(module)
+	}
 	rules := make([]ast.Ref, 0, len(names))
 	for _, name := range names {
 		rules = append(rules, entry.Append(ast.StringTerm(name)))
@@ -223,6 +226,7 @@ func parametersTerm(p *v1alpha1.ClusterRegoPolicy) (*ast.Term, error) {
 	if err != nil {
 		return nil, errors.Join(errors.New("spec.parameters can't be read by Rego"), err)
 	}
+	size.Settle(converted)
 	return ast.NewTerm(converted), nil
 }
 

@@ -18,8 +18,17 @@ type Read struct {
 	Request, Review *facts.Fields
 	// Pod says that something of the document of that name is read.
 	Pod bool
-	// lately is of the policies that read it.
-	lately *lately
+	// requests and scanned say how often verdicts of those that read it are reused: an object is scanned as it stands,
+	// again and again, and requested each time with another change.
+	requests, scanned *reuseRate
+}
+
+// rate is that of verdicts on what is like a request.
+func (r Read) rate(of *policy.Request) *reuseRate {
+	if of.Audit {
+		return r.scanned
+	}
+	return r.requests
 }
 
 // ReadAll is all of an input.
@@ -65,7 +74,8 @@ func readingOf(reads facts.Reads) reading {
 // ReadBy is what of the input for an object of a kind some policies may read: an Input for them alone need hold no
 // more. A policy that topdown judges is taken to read all: it is what the compiled engine is compared with.
 func ReadBy(kind policy.GroupKind, by ...*Compiled) Read {
-	out := Read{lately: &lately{policies: int64(len(by))}}
+	policies := int64(len(by))
+	out := Read{requests: &reuseRate{policies: policies}, scanned: &reuseRate{policies: policies}}
 	read := make([]*facts.Fields, 0, 2*len(by)+1)
 	path, isWorkload := policy.TemplatePath(kind)
 	for _, c := range by {

@@ -89,7 +89,7 @@ func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	if r.Now.IsZero() {
 		return nil, errors.New("the request has no time: set Request.Now")
 	}
-	in := &Input{request: r, digests: &facts.Digests{}, conversion: &conversion{lately: read.lately}, now: r.Now,
+	in := &Input{request: r, digests: &facts.Digests{}, conversion: &conversion{rate: read.rate(r)}, now: r.Now,
 		nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
 		kind:        r.Kind.GroupKind(), audit: r.Audit, client: r.UserInfo.Username + "\x00" + r.Namespace}
 	in.shared = in.converting(r, read)
@@ -154,6 +154,12 @@ func (in *Input) Whole() (*Input, error) {
 		whole = all.Anew()
 		whole.inventory = in.inventory
 	}
-	_, err := whole.shared()
+	shared, err := whole.shared()
+	// The comparison of engines judges by it in another goroutine, while this one goes on with the other policies.
+	whole.conversion.settled.Do(func() {
+		for _, part := range shared {
+			size.Settle(part[1].Value)
+		}
+	})
 	return whole, err
 }

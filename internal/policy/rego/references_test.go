@@ -5,15 +5,19 @@ package rego
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/open-policy-agent/opa/v1/ast"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
+	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
 const uniqueHosts = `package hosts
@@ -275,4 +279,112 @@ func TestWhatIsKeptIsOfTheVersionThatRulesName(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Several requests look the same objects up at once, and OPA puts keys in order when they are first compared, while they
+// may be weighed elsewhere.
+func TestWhatIsLookedUpIsOnlyRead(t *testing.T) {
+	p := hostsPolicy(theIngresses)
+	p.Spec.Rego.Main = `package hosts
+
+deny contains sprintf("%d", [count(sorted)]) if {
+	spaces := data.inventory.namespace
+	all := [other | other := spaces[_]["networking.k8s.io/v1"].Ingress[_]]
+	given := [data.inventory, spaces.shop, spaces.pay, input.parameters.a, input.parameters.b]
+	written := [{"b": {"z", "x", "y"}, "a": {"d": 1, "c": 2}}, {"b": {"z", "x", "y"}, "a": {"d": 1, "c": 2}}]
+	sorted := sort(array.concat(written, array.concat(all, given)))
+}
+`
+	p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(
+		`{"a":{"z":1,"y":{"b":1,"a":2},"x":2},"b":{"z":1,"y":{"b":1,"a":1},"x":2}}`)}
+	for range 20 {
+		compiled, err := Compile(p) // whose constants and parameters nothing has been compared with yet
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := table(t, compiled.References()[0], ingress("shop", "web", "a"), ingress("shop", "wec", "b"),
+			ingress("pay", "web", "c"))
+		view := inventory.Join(held).View()
+		var judging sync.WaitGroup
+		for i := range 4 {
+			engine := []Engine{Topdown, CompiledEngine}[i%2]
+			judging.Go(func() {
+				in, err := NewInput(policy.NewAudit(ingress("x", "y").Object, nil, time.Now()))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if d := compiled.On(engine).Evaluate(t.Context(), in.Over(view), time.Minute); d.Err != nil ||
+					len(d.Violations) != 1 {
+					t.Errorf("%s: %v, %v", engine, d.Violations, d.Err)
+				}
+			})
+		}
+		judging.Wait()
+	}
+}
+
+// Without the race detector the test above may pass by chance: this one looks at the order itself.
+func TestWhatRequestsShareIsInOrder(t *testing.T) {
+	p := hostsPolicy(theIngresses)
+	parameters, written := `{"e":1,"d":{"c":1,"b":{"a":1,"Z":1},"Y":1},"a":1}`, `{"e":{3,1,2},"d":{"c":1,"b":2,"a":3},"a":1}`
+	p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(parameters)}
+	p.Spec.Rego.Main += "\ndeny contains \"x\" if input.object == " + written + "\n"
+	compiled, err := Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*unstructured.Unstructured
+	for _, name := range []string{"e", "d", "c", "b", "a", "f"} {
+		objects = append(objects, ingress("shop", name, "host"), ingress("pay", name, "host"))
+	}
+	held, more := table(t, compiled.References()[0], objects...), table(t, compiled.References()[0], objects[0])
+	for name, term := range map[string]*ast.Term{"the parameters": compiled.parameters,
+		"what is looked up": inventory.Join(held, more).View().Data} {
+		if at := outOfOrder(term); at != nil {
+			t.Errorf("%s: %v isn't in order", name, at)
+		}
+	}
+	found := false
+	for _, module := range compiled.compiler.Modules {
+		ast.WalkTerms(module, func(term *ast.Term) bool {
+			object, isObject := term.Value.(ast.Object)
+			if isObject && term.IsGround() && object.Len() == 3 {
+				found = true
+				if at := outOfOrder(term); at != nil {
+					t.Errorf("what is written down: %v isn't in order", at)
+				}
+			}
+			return isObject
+		})
+	}
+	if !found {
+		t.Error("what is written down isn't found")
+	}
+}
+
+// outOfOrder is a part of a term whose keys aren't in order as they are kept; nil where there is none.
+func outOfOrder(term *ast.Term) (at *ast.Term) {
+	var keys, values []*ast.Term
+	switch v := term.Value.(type) {
+	case *ast.Array:
+		for i := range v.Len() {
+			values = append(values, v.Elem(i))
+		}
+	case ast.Set:
+		keys = size.Elements(v)
+	case ast.Object:
+		for _, entry := range size.Entries(v) {
+			keys, values = append(keys, entry.Key()), append(values, entry.Value())
+		}
+	}
+	if !slices.IsSortedFunc(keys, ast.TermValueCompare) {
+		return term
+	}
+	for _, part := range slices.Concat(keys, values) {
+		if at := outOfOrder(part); at != nil {
+			return at
+		}
+	}
+	return nil
 }

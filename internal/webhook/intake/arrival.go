@@ -164,7 +164,8 @@ func (a *arrival) decode(ctx context.Context, e *envelope, length int, review *R
 		release()
 		return why
 	}
-	// The text isn't needed any more: let others arrive while this one is judged.
+	// The text isn't needed any more, but for that of managed fields, which counts as what the objects hold: let others
+	// arrive while this one is judged.
 	a.release()
 	review.releases = []func(){release}
 	return nil

@@ -4,8 +4,8 @@ package intake
 
 // What a decoded value may cost at most, in bytes of live memory, from its arrival
 // until it is judged: as maps and slices, and as the terms that rules see, twice
-// where a policy also judges the object before an update. A test measures it for the
-// worst shapes.
+// where a policy also judges the object before an update. Managed fields count like all
+// else, since somebody may ask for them. A test measures it for the worst shapes.
 const (
 	containerCost = 1000
 	leafCost      = 200

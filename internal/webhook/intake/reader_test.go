@@ -79,6 +79,9 @@ func TestAReviewHoldsNothingOfTheTextItArrivedIn(t *testing.T) {
 	if diff := cmp.Diff([]any{want, old}, []any{whole.Object, whole.OldObject}); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	if first.Name != "a" || first.UserInfo.Username != "ann" || first.FieldManager() != "kubectl" {
+		t.Errorf("the request is another's: %+v, %v", first.Request, first.Options)
+	}
 	if _, there := policy.Metadata(first.Object)["managedFields"]; there {
 		t.Error("they are decoded before anybody asks")
 	}

@@ -66,7 +66,8 @@ deny contains {"msg": "found", "path": sprintf("/metadata/managedFields/%d", [i]
 	startswith(f.manager, "mallory")
 }
 `, func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}
+			p.Spec.Match.Resources = []v1alpha1.ResourceMatch{
+				{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}
 		})))
 	for name, tc := range map[string]struct {
 		is, was tree
@@ -110,5 +111,27 @@ func TestConditionsSeeManagedFields(t *testing.T) {
 		if got.Allowed != allowed || !allowed && got.Status.Code != http.StatusForbidden {
 			t.Errorf("%s: %+v", expression, got)
 		}
+	}
+}
+
+// TestAPodIsComparedWithItsTemplateWithItsManagedFields holds that what a policy has against a workload's template
+// stands there, where the policy looks at the Pod's managed fields as well.
+func TestAPodIsComparedWithItsTemplateWithItsManagedFields(t *testing.T) {
+	owner := workload("apps/v1", "ReplicaSet", true)
+	h := newHandler(t, v1alpha1.FailurePolicyFail, webhooktest.NewCatalog(t,
+		webhooktest.NewPolicy("p", `package evenkeel.test.managed
+
+deny contains {"msg": "found", "path": "/spec/containers/0/securityContext/privileged"} if {
+	input.pod.spec.containers[0].securityContext.privileged
+	input.object.metadata.managedFields[0].manager == "kube-controller-manager"
+}
+`)))
+	h.Workloads = fakeWorkloads{object: owner}
+	pod := webhooktest.Set(podOf(owner), []any{tree{"manager": "kube-controller-manager"}}, "metadata", "managedFields")
+	if got := webhooktest.Ask(t, h, podReview(pod, "mallory")); got.Allowed {
+		t.Error("somebody else's Pod isn't refused")
+	}
+	if got := webhooktest.Ask(t, h, podReview(pod, replicaSetController)); !got.Allowed {
+		t.Errorf("it is refused: %+v", got.Status)
 	}
 }

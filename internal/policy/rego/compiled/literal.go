@@ -40,6 +40,7 @@ func (b *body) known(stmts []ir.Stmt) step {
 	}
 	var steps []step
 	for _, local := range l.order {
+		putInOrder(l.values[local].Value)
 		b.constantOf[local] = l.values[local]
 		if b.uses.of(local).raw > 0 {
 			steps = append(steps, constant(int(local), l.values[local]))
@@ -49,6 +50,17 @@ func (b *body) known(stmts []ir.Stmt) step {
 		return nil
 	}
 	return sequence(steps)
+}
+
+// putInOrder has OPA sort the keys of a collection, which it does in place, before evaluations share it and not while
+// they do. What it holds is in order.
+func putInOrder(collection ast.Value) {
+	switch c := collection.(type) {
+	case ast.Set:
+		c.Foreach(func(*ast.Term) {})
+	case ast.Object:
+		c.Foreach(func(_, _ *ast.Term) {})
+	}
 }
 
 // literals are constants that are being put together.

@@ -19,6 +19,9 @@ const (
 	mostOrdered, mostCompared = 64, 10_000
 )
 
+// An element's equals are bits of one word.
+const _ = uint(64 - mostOrdered)
+
 // Order is that of the elements of some lists of a document, as a set of all of them has it. Together with what is read
 // of each element it tells what a rule makes of the set in turn, into an array for one.
 type Order struct {
@@ -140,7 +143,7 @@ func placesOf(elements []any) (places []int, ok bool) {
 	for i := range order {
 		order[i] = i
 	}
-	var equal [mostOrdered]uint64 // to which of the elements before it each is
+	var equal [mostOrdered]uint64 // to which of the elements before it each is, by bits
 	slices.SortStableFunc(order, func(a, b int) int {
 		found := c.compare(elements[a], elements[b])
 		if found == 0 {
@@ -159,13 +162,27 @@ func placesOf(elements []any) (places []int, ok bool) {
 	return places, c.left > 0
 }
 
-// comparer compares JSON values as OPA does what is made of them.
+// comparer compares JSON values as OPA does what is made of them. How many values it compares depends on the values
+// alone, and not on the order in which Go walks over a map.
 type comparer struct{ left int }
 
 func (c *comparer) compare(a, b any) int {
 	if c.left--; c.left <= 0 {
 		return 0
 	}
+	if !nested(a, b) {
+		return comparePlain(a, b)
+	}
+	if list, isList := a.([]any); isList {
+		return slices.CompareFunc(list, b.([]any), c.compare)
+	}
+	return c.objects(a.(map[string]any), b.(map[string]any))
+}
+
+// nested says that both values are lists, or both objects.
+func nested(a, b any) bool { return rank(a) == rank(b) && rank(a) >= rank([]any{}) }
+
+func comparePlain(a, b any) int {
 	if different := cmp.Compare(rank(a), rank(b)); different != 0 {
 		return different
 	}
@@ -176,10 +193,6 @@ func (c *comparer) compare(a, b any) int {
 		return strings.Compare(a, b.(string))
 	case int64, float64:
 		return number(a).Cmp(number(b))
-	case []any:
-		return slices.CompareFunc(a, b.([]any), c.compare)
-	case map[string]any:
-		return c.objects(a, b.(map[string]any))
 	default:
 		return 0
 	}
@@ -189,27 +202,61 @@ func (c *comparer) compare(a, b any) int {
 // them has, or that has another value. Nothing is sorted for that.
 func (c *comparer) objects(a, b map[string]any) int {
 	c.left -= len(a) + len(b)
-	first, different, found := "", 0, false
+	end, differs := firstPlain(a, b)
+	first := end
 	for name, value := range a {
-		if found && name > first {
+		other, inBoth := b[name]
+		if !inBoth || !nested(value, other) || end.found && name > end.name {
 			continue
 		}
+		if different := c.compare(value, other); different != 0 && (!first.found || name < first.name) {
+			first, differs = place{name, true}, different
+		}
+	}
+	if !first.found || differs != 0 {
+		return differs
+	}
+	return lacking(first.name, a, b)
+}
+
+// place is the name of a field, if there is one.
+type place struct {
+	name  string
+	found bool
+}
+
+func (p *place) least(name string) bool {
+	if p.found && name >= p.name {
+		return false
+	}
+	p.name, p.found = name, true
+	return true
+}
+
+// firstPlain is the first field that only one of two objects has, or in which they differ and don't both have a list or
+// an object. It differs by 0 where only one has it.
+func firstPlain(a, b map[string]any) (first place, differs int) {
+	for name, value := range a {
 		other, inBoth := b[name]
-		if !inBoth {
-			first, different, found = name, 0, true
-		} else if differs := c.compare(value, other); differs != 0 {
-			first, different, found = name, differs, true
+		different := 0
+		if inBoth {
+			if nested(value, other) {
+				continue
+			}
+			if different = comparePlain(value, other); different == 0 {
+				continue
+			}
+		}
+		if first.least(name) {
+			differs = different
 		}
 	}
 	for name := range b {
-		if _, inBoth := a[name]; !inBoth && (!found || name < first) {
-			first, different, found = name, 0, true
+		if _, inBoth := a[name]; !inBoth && first.least(name) {
+			differs = 0
 		}
 	}
-	if !found || different != 0 {
-		return different
-	}
-	return lacking(first, a, b)
+	return first, differs
 }
 
 // lacking compares objects of which one lacks a field, all before which they have alike: beside that field the other

@@ -90,6 +90,7 @@ func (j *Joined) part(namespace string, held []map[string]leaf) *part {
 func (l leaf) joined(other leaf) leaf {
 	merged, _ := other.value.Value.(ast.Object).MergeWith(l.value.Value.(ast.Object),
 		func(_, first *ast.Term) (*ast.Term, bool) { return first, false })
+	size.SettleKeys(merged)
 	return leaf{value: ast.NewTerm(merged), units: size.Plus(l.units, other.units)}
 }
 
@@ -120,7 +121,9 @@ func (b *builder) object(members map[string]leaf) leaf {
 		pairs = append(pairs, [2]*ast.Term{ast.StringTerm(key), m.value})
 		units = size.Plus(units, m.units)
 	}
-	out := leaf{value: ast.ObjectTerm(pairs...), units: units}
+	object := ast.NewObject(pairs...)
+	size.SettleKeys(object)
+	out := leaf{value: ast.NewTerm(object), units: units}
 	b.note(out)
 	return out
 }

@@ -74,6 +74,7 @@ func (t *Table) Compact(object *unstructured.Unstructured) (Item, error) {
 		item.entry, item.shared = was, true
 		return item, nil
 	}
+	size.Settle(term.Value)
 	item.entry = entry{object: term, units: size.NewInputScale().Of(term.Value), bytes: heapOf(term)}
 	return item, nil
 }
@@ -226,7 +227,9 @@ func (s *space) build() {
 		pairs = append(pairs, [2]*ast.Term{ast.StringTerm(name), e.object})
 		units = size.Plus(units, e.units)
 	}
-	s.value = ast.ObjectTerm(pairs...)
+	object := ast.NewObject(pairs...)
+	size.SettleKeys(object)
+	s.value = ast.NewTerm(object)
 	s.units = size.Plus(units, keysUnits(len(pairs)))
 }
 
