@@ -5,7 +5,6 @@ package facts
 import (
 	"cmp"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"unique"
@@ -192,7 +191,7 @@ func comparePlain(a, b any) int {
 	case string:
 		return strings.Compare(a, b.(string))
 	case int64, float64:
-		return number(a).Cmp(number(b))
+		return compareNumbers(a, b)
 	default:
 		return 0
 	}
@@ -302,10 +301,17 @@ func bit(b bool) int {
 	return 0
 }
 
-func number(value any) *big.Float {
-	if whole, isWhole := value.(int64); isWhole {
-		return new(big.Float).SetPrec(64).SetInt64(whole)
+// compareNumbers compares numbers as OPA does, by their decimal text: for a large float64 that isn't its exact value.
+func compareNumbers(a, b any) int {
+	wholeA, isWholeA := a.(int64)
+	wholeB, isWholeB := b.(int64)
+	if isWholeA && isWholeB {
+		return cmp.Compare(wholeA, wholeB)
 	}
-	fraction, _ := value.(float64)
-	return big.NewFloat(fraction)
+	x, errA := ast.InterfaceToValue(a)
+	y, errB := ast.InterfaceToValue(b)
+	if errA != nil || errB != nil {
+		return 0 // it is no number, and nothing that Excerpt would write
+	}
+	return x.Compare(y)
 }

@@ -48,7 +48,9 @@ func TestElementsAreOrderedAsOPAOrdersThem(t *testing.T) {
 
 // Numbers are compared as numbers, however they are written.
 func TestNumbersAreOrderedAsNumbers(t *testing.T) {
-	numbers := []any{int64(1), 1.5, float64(2), int64(2), int64(1<<53 + 1), float64(1 << 53), -0.5, 1e300}
+	numbers := []any{int64(1), 1.5, float64(2), int64(2), int64(1<<53 + 1), float64(1 << 53), -0.5, 1e300,
+		int64(1 << 56), float64(1 << 56), int64(1 << 57), float64(1 << 57), int64(1 << 60), float64(1 << 60),
+		int64(1152921504606847000), int64(1<<63 - 1), float64(1 << 63), int64(-1 << 60), float64(-1 << 60)}
 	places, _ := placesOf(numbers)
 	for i, a := range numbers {
 		for j, b := range numbers {
