@@ -73,6 +73,7 @@ var _ = Describe("The doctor", func() {
 		})
 		Eventually(ctx, func(g Gomega) {
 			found, code := doctor(ctx)
+			g.Expect(found).NotTo(ContainElement(HaveField("Status", "fail")))
 			g.Expect(code).To(Equal(0))
 			for _, check := range []string{"api-server", "kinds", "leader", "webhooks", "requests", "cold-start",
 				"certificate", "admission", "policies", "sources", "scan", "read-permissions", "opt-outs"} {
