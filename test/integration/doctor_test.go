@@ -71,6 +71,7 @@ var _ = Describe("The doctor", func() {
 		suite.AwaitScan(ctx, namespace, func(g Gomega, s *v1alpha1.ScanStatus) {
 			g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
 		})
+		suite.RemoveStrayPlans(ctx)
 		Eventually(ctx, func(g Gomega) {
 			found, code := doctor(ctx)
 			g.Expect(found).NotTo(ContainElement(HaveField("Status", "fail")))

@@ -52,17 +52,38 @@ func (r *Rig) RemovePolicy(ctx context.Context, name string) {
 	GinkgoHelper()
 	policy := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	Expect(client.IgnoreNotFound(r.API.Delete(ctx, policy))).To(Succeed())
-	for _, rem := range r.Plans(ctx, name) {
+	of := client.MatchingLabels{v1alpha1.LabelPolicy: name}
+	for range 2 { // the planner may be about to create one
+		r.removePlans(ctx, r.Plans(ctx, name))
+		Expect(r.API.DeleteAllOf(ctx, &v1alpha1.RemediationSlice{}, of)).To(Succeed())
+	}
+	for _, breaker := range []string{v1alpha1.GlobalBreakerName, v1alpha1.PolicyBreakerPrefix + name} {
+		r.RemoveBreaker(ctx, breaker)
+	}
+}
+
+func (r *Rig) removePlans(ctx context.Context, plans []v1alpha1.Remediation) {
+	GinkgoHelper()
+	for _, rem := range plans {
 		// The manager that would let go of it may be dead.
 		free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		Expect(client.IgnoreNotFound(r.API.Patch(ctx, &rem, free))).To(Succeed())
 		Expect(client.IgnoreNotFound(r.API.Delete(ctx, &rem))).To(Succeed())
 	}
-	of := client.MatchingLabels{v1alpha1.LabelPolicy: name}
-	Expect(r.API.DeleteAllOf(ctx, &v1alpha1.RemediationSlice{}, of)).To(Succeed())
-	for _, breaker := range []string{v1alpha1.GlobalBreakerName, v1alpha1.PolicyBreakerPrefix + name} {
-		r.RemoveBreaker(ctx, breaker)
-	}
+}
+
+// RemoveStrayPlans removes the plans whose policies are gone: one that was being created while its spec ended, whose
+// slices went with the policy, stands still for good.
+func (r *Rig) RemoveStrayPlans(ctx context.Context) {
+	GinkgoHelper()
+	plans, policies := &v1alpha1.RemediationList{}, &v1alpha1.ClusterRegoPolicyList{}
+	Expect(r.API.List(ctx, plans)).To(Succeed())
+	Expect(r.API.List(ctx, policies)).To(Succeed())
+	r.removePlans(ctx, slices.DeleteFunc(plans.Items, func(rem v1alpha1.Remediation) bool {
+		return slices.ContainsFunc(policies.Items, func(p v1alpha1.ClusterRegoPolicy) bool {
+			return p.Name == rem.Spec.Plan.Policy.Name
+		})
+	}))
 }
 
 // UpdatePolicy changes a policy, again if somebody else wrote it meanwhile.
