@@ -131,27 +131,22 @@ func (a *admission) verdicts(ctx context.Context) ([]podVerdict, error) {
 
 // verdictOf reads what the API server answers.
 func verdictOf(status int, text []byte) (podVerdict, error) {
-	switch status {
-	case http.StatusCreated:
+	if status == http.StatusCreated {
 		return podVerdict{valid: true, allowed: true}, nil
+	}
+	var answer struct{ Message string }
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return podVerdict{}, fmt.Errorf("the API server answers %d, %s: %w", status, text, err)
+	}
+	switch status {
 	case http.StatusUnprocessableEntity:
-		var answer struct{ Reason, Message string }
-		if err := json.Unmarshal(text, &answer); err != nil {
-			return podVerdict{}, err
-		}
 		if !strings.Contains(answer.Message, "ValidatingAdmissionPolicy") {
 			return podVerdict{messages: []string{answer.Message}}, nil
 		}
 		return podVerdict{valid: true}, nil
 	case http.StatusForbidden:
-		var answer struct{ Message string }
-		err := json.Unmarshal(text, &answer)
-		return podVerdict{valid: true, messages: violationsIn(answer.Message)}, err
+		return podVerdict{valid: true, messages: violationsIn(answer.Message)}, nil
 	case http.StatusBadRequest: // Kyverno's webhook gives no code
-		var answer struct{ Message string }
-		if err := json.Unmarshal(text, &answer); err != nil {
-			return podVerdict{}, err
-		}
 		failed, err := failuresIn(answer.Message)
 		return podVerdict{valid: true, messages: failed}, err
 	default:

@@ -5,10 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -76,14 +73,14 @@ func bindToKyverno(ctx context.Context, c *cluster) error {
 		return err
 	}
 	var objects []map[string]any
-	for _, name := range slices.Sorted(maps.Keys(expressions)) {
+	for name, expression := range expressions {
 		constraints := onPods()
 		constraints["namespaceSelector"] = onlyNamespace(ofKyverno)
 		objects = append(objects, map[string]any{"apiVersion": "policies.kyverno.io/v1", "kind": "ValidatingPolicy",
 			"metadata": map[string]any{"name": "bench-" + name}, "spec": map[string]any{"failurePolicy": "Ignore",
 				"validationActions": []any{"Deny"}, "matchConstraints": constraints,
 				"autogen":     map[string]any{"podControllers": map[string]any{"controllers": []any{}}},
-				"validations": validation(name, expressions[name])}})
+				"validations": validation(name, expression)}})
 	}
 	return c.apply(ctx, objects...)
 }
@@ -97,13 +94,4 @@ func onPods() map[string]any {
 // validation is an expression that must be true, or its name is the message.
 func validation(name, expression string) []any {
 	return []any{map[string]any{"expression": strings.TrimSpace(expression), "message": name}}
-}
-
-// manifestOf is a file of a module that is pinned in a folder.
-func manifestOf(ctx context.Context, folder, module string, path ...string) ([]byte, error) {
-	of, err := moduleFolder(ctx, folder, module)
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Join(append([]string{of}, path...)...))
 }

@@ -170,15 +170,15 @@ func registerGatekeeper(ctx context.Context, c *cluster, work string, port int) 
 				"operations": []any{"CREATE", "UPDATE"}, "scope": "Namespaced"}}}}})
 }
 
-// moduleFolder is where a module lies that is pinned in a folder.
-func moduleFolder(ctx context.Context, folder, module string) (string, error) {
+// manifestOf is a file of a module that is pinned in a folder.
+func manifestOf(ctx context.Context, folder, module string, path ...string) ([]byte, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
 	list.Dir = folder
-	text, err := list.Output()
+	root, err := list.Output()
 	if err != nil {
-		return "", fmt.Errorf("find the module %s: %w", module, err)
+		return nil, fmt.Errorf("find the module %s: %w", module, err)
 	}
-	return string(bytes.TrimSpace(text)), nil
+	return os.ReadFile(filepath.Join(string(bytes.TrimSpace(root)), filepath.Join(path...)))
 }
 
 // bindExpressions makes a ValidatingAdmissionPolicy of each CEL expression, for one namespace.

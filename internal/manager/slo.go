@@ -24,9 +24,6 @@ type sloOptions struct {
 	interval  time.Duration
 }
 
-// minSLOInterval keeps breakers from doing nothing but asking.
-const minSLOInterval = time.Second
-
 // AddFlags adds the flags with their defaults.
 func (o *sloOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.query, "slo-query", "", "a PromQL query that answers the error ratio over the last hour, from 0 to "+
@@ -45,8 +42,8 @@ func (o *sloOptions) AddFlags(f *pflag.FlagSet) {
 // --prometheus-url, which the query is asked of.
 func (o *sloOptions) Validate(prometheus string) error {
 	var errs []error
-	if o.interval < minSLOInterval {
-		errs = append(errs, fmt.Errorf("--slo-interval %s: must be %s or longer", o.interval, minSLOInterval))
+	if o.interval < minInterval {
+		errs = append(errs, fmt.Errorf("--slo-interval %s: must be %s or longer", o.interval, minInterval))
 	}
 	slo := o.strategy()
 	if slo == nil {

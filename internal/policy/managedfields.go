@@ -14,14 +14,24 @@ import (
 // from one request to another. It is safe for concurrent use once all are added.
 type ManagedFields struct{ of []managedFields }
 
+// managedFields are those of one object. whole is its metadata with them, made once.
 type managedFields struct {
 	metadata map[string]any
-	decode   func() ([]any, error)
+	whole    func() (map[string]any, error)
 }
 
 // Add adds those of an object, which decode decodes once somebody asks for them.
 func (m *ManagedFields) Add(object map[string]any, decode func() ([]any, error)) {
-	m.of = append(m.of, managedFields{metadata: Metadata(object), decode: sync.OnceValues(decode)})
+	metadata := Metadata(object)
+	m.of = append(m.of, managedFields{metadata: metadata, whole: sync.OnceValues(func() (map[string]any, error) {
+		entries, err := decode()
+		if err != nil {
+			return nil, fmt.Errorf("the managed fields can't be decoded: %w", err)
+		}
+		whole := maps.Clone(metadata)
+		whole["managedFields"] = entries
+		return whole, nil
+	})})
 }
 
 // Whole is the request with the managed fields of its objects. It errs where they can't be decoded.
@@ -49,12 +59,11 @@ func (m *managedFields) with(object map[string]any) (map[string]any, error) {
 	if metadata == nil || reflect.ValueOf(metadata).Pointer() != reflect.ValueOf(m.metadata).Pointer() {
 		return object, nil
 	}
-	entries, err := m.decode()
+	all, err := m.whole()
 	if err != nil {
-		return nil, fmt.Errorf("the managed fields can't be decoded: %w", err)
+		return nil, err
 	}
-	whole, all := maps.Clone(object), maps.Clone(metadata)
-	all["managedFields"] = entries
+	whole := maps.Clone(object)
 	whole["metadata"] = all
 	return whole, nil
 }

@@ -139,28 +139,33 @@ func (c *Comparer) Judged(r *policy.Request, e Evaluation) {
 	if e.Decision.Engine != policy.CompiledEngine || !chosen(c.share, e.Policy.Revision(), r) {
 		return
 	}
-	if len(c.queue) == cap(c.queue) { // before all of the objects is converted in vain
-		c.metrics.comparisons.WithLabelValues(skipped).Inc()
-		return
-	}
 	e.secret = policy.IsSecret(r.Judged())
+	if !c.enqueue(e) {
+		c.metrics.comparisons.WithLabelValues(skipped).Inc()
+	}
+}
+
+// enqueue has a decision made again, if there is room.
+func (c *Comparer) enqueue(e Evaluation) bool {
+	if len(c.queue) == cap(c.queue) { // before all of the objects is converted in vain
+		return false
+	}
 	// Topdown is given all of the objects, so that a field that a rule reads and nobody knew of is noticed too.
 	whole, err := e.Input.Whole()
 	if err != nil {
-		c.metrics.comparisons.WithLabelValues(skipped).Inc()
-		return
+		return false
 	}
 	e.Input = whole
 	units := e.Input.Units()
 	if c.units.Add(units) <= mostUnits {
 		select {
 		case c.queue <- e:
-			return
+			return true
 		default:
 		}
 	}
 	c.units.Add(-units)
-	c.metrics.comparisons.WithLabelValues(skipped).Inc()
+	return false
 }
 
 func (c *Comparer) compare(ctx context.Context, e *Evaluation) {

@@ -174,19 +174,17 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 	if refused != "" {
 		p.notPlanned(ctx, pol, refused)
 	}
+	if outcome != draftWithoutCanary {
+		p.announced.endSearch(pol.Name)
+	}
 	var wait time.Duration
 	switch outcome {
 	case draftEmpty:
-		p.announced.endSearch(pol.Name)
 		wait = p.nothingEligible(ctx, pol, d, found)
 	case draftWithoutCanary:
 		// An object that has just changed is soon healthy, and no change says so.
 		wait = p.announced.notFound(pol.Name, d.search, p.interval)
-	case draftTells:
-		p.announced.endSearch(pol.Name)
-		err = p.create(ctx, d)
-	case draftRollout:
-		p.announced.endSearch(pol.Name)
+	case draftTells, draftRollout:
 		err = p.create(ctx, d)
 	}
 	return history.Sooner(wait, d.nextOptOutEnd), err

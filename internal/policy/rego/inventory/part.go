@@ -90,8 +90,13 @@ func (j *Joined) part(namespace string, held []map[string]leaf) *part {
 func (l leaf) joined(other leaf) leaf {
 	merged, _ := other.value.Value.(ast.Object).MergeWith(l.value.Value.(ast.Object),
 		func(_, first *ast.Term) (*ast.Term, bool) { return first, false })
-	size.SettleKeys(merged)
-	return leaf{value: ast.NewTerm(merged), units: size.Plus(l.units, other.units)}
+	return leaf{value: settled(merged), units: size.Plus(l.units, other.units)}
+}
+
+// settled is an object that evaluations may share: its keys are in order, as what they lead to is.
+func settled(object ast.Object) *ast.Term {
+	size.SettleKeys(object)
+	return ast.NewTerm(object)
 }
 
 func viewOf(parts map[string]*part) *View {
@@ -121,9 +126,7 @@ func (b *builder) object(members map[string]leaf) leaf {
 		pairs = append(pairs, [2]*ast.Term{ast.StringTerm(key), m.value})
 		units = size.Plus(units, m.units)
 	}
-	object := ast.NewObject(pairs...)
-	size.SettleKeys(object)
-	out := leaf{value: ast.NewTerm(object), units: units}
+	out := leaf{value: settled(ast.NewObject(pairs...)), units: units}
 	b.note(out)
 	return out
 }

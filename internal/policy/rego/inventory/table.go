@@ -227,9 +227,7 @@ func (s *space) build() {
 		pairs = append(pairs, [2]*ast.Term{ast.StringTerm(name), e.object})
 		units = size.Plus(units, e.units)
 	}
-	object := ast.NewObject(pairs...)
-	size.SettleKeys(object)
-	s.value = ast.NewTerm(object)
+	s.value = settled(ast.NewObject(pairs...))
 	s.units = size.Plus(units, keysUnits(len(pairs)))
 }
 
