@@ -33,14 +33,22 @@ import (
 	"evenkeel.dev/evenkeel/test/rig"
 )
 
-// onlyRefused refuses nothing but what asks for it: what is refused while nobody
-// answers is refused because nobody answers.
-const onlyRefused = `package fixture.coldstart
+// onlyRefused and onlyKept refuse nothing but what asks for it: what is refused while
+// nobody answers is refused because nobody answers.
+const (
+	onlyRefused = `package fixture.coldstart
 
 import rego.v1
 
 deny contains {"msg": "the label asks for it"} if input.object.metadata.labels.coldstart == "refuse"
 `
+	onlyKept = `package fixture.coldstart
+
+import rego.v1
+
+deny contains {"msg": "the label keeps it"} if input.object.metadata.labels.coldstart == "keep"
+`
+)
 
 const (
 	coldFinalizer = "example.com/held"
@@ -140,21 +148,19 @@ func coldPolicies(ctx context.Context, namespace string) {
 	closed := []fixture.PolicyModifier{critical, fixture.Enforced(v1alpha1.AdmissionDeny),
 		fixture.OnFailure(v1alpha1.FailurePolicyFail), fixture.Unselected}
 	writes := fixture.Policy("coldstart-writes", namespace, onlyRefused, append(closed, everyKind())...)
-	deletions := fixture.Policy("coldstart-deletions", namespace, onlyRefused,
+	deletions := fixture.Policy("coldstart-deletions", namespace, onlyKept,
 		append(closed, everyKind("Namespace"), fixture.On(v1alpha1.OperationDelete))...)
 	suite.CreatePolicy(ctx, writes)
 	suite.CreatePolicy(ctx, deletions)
 	refused := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "refused", Labels: map[string]string{"coldstart": "refuse"}}}
 	awaitRefusal(ctx, refused, ContainSubstring("the label asks for it"))
-	Eventually(ctx, func() error {
-		kept := fixture.ConfigMap(namespace, "kept")
-		kept.Labels["coldstart"] = "kept"
-		if err := suite.API.Create(ctx, kept); client.IgnoreAlreadyExists(err) != nil {
-			return err
-		}
-		return suite.API.Delete(ctx, kept, client.DryRunAll)
-	}).Should(Succeed())
+	// Both are in force before the manager is killed, and not only the first of them.
+	kept := fixture.ConfigMap(namespace, "kept")
+	kept.Labels["coldstart"] = "keep"
+	suite.Create(ctx, kept)
+	Eventually(ctx, func() error { return suite.API.Delete(ctx, kept, client.DryRunAll) }).Should(
+		MatchError(ContainSubstring("the label keeps it")))
 }
 
 // everyKind matches what can be written, but what no policy can match.
@@ -354,20 +360,22 @@ func othersAreRefused(ctx context.Context, namespace string) {
 	finalizing := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kept"}}
 	Expect(suite.Get(ctx, finalizing)).To(Succeed())
 	finalizing.Labels = nil
-	for what, err := range map[string]error{
-		"a ConfigMap":                          suite.API.Create(ctx, fixture.ConfigMap(namespace, "new")),
-		"a mirror Pod by a person":             suite.API.Create(ctx, mirror),
-		"a Pod by the controller of replicas":  controllerOf("replicaset-controller").Create(ctx, replicas),
-		"a Pod in the name of a node":          identity("system:node:node-1", "system:nodes").Create(ctx, replicas),
-		"the cluster's authority, by a person": suite.API.Update(ctx, authority),
-		"a deletion":                           suite.API.Delete(ctx, kept),
-		"a change of what isn't being deleted": suite.API.Update(ctx, finalizing),
-		"a deletion by the garbage collector":  controllerOf("generic-garbage-collector").Delete(ctx, kept),
-		"a ClusterRole": suite.API.Create(
-			ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "coldstart"}}),
-		"a namespace": suite.API.Create(
-			ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "coldstart-"}}),
+	for _, attempted := range []struct {
+		what string
+		err  error
+	}{
+		{"a ConfigMap", suite.API.Create(ctx, fixture.ConfigMap(namespace, "new"))},
+		{"a mirror Pod by a person", suite.API.Create(ctx, mirror)},
+		{"a Pod by the controller of replicas", controllerOf("replicaset-controller").Create(ctx, replicas)},
+		{"a Pod in the name of a node", identity("system:node:node-1", "system:nodes").Create(ctx, replicas)},
+		{"the cluster's authority, by a person", suite.API.Update(ctx, authority)},
+		{"a deletion", suite.API.Delete(ctx, kept)},
+		{"a change of what isn't being deleted", suite.API.Update(ctx, finalizing)},
+		{"a deletion by the garbage collector", controllerOf("generic-garbage-collector").Delete(ctx, kept)},
+		{"a ClusterRole", suite.API.Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "coldstart"}})},
+		{"a namespace", suite.API.Create(
+			ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "coldstart-"}})},
 	} {
-		Expect(err).To(MatchError(ContainSubstring(unanswered)), what)
+		Expect(attempted.err).To(MatchError(ContainSubstring(unanswered)), attempted.what)
 	}
 }
