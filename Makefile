@@ -141,7 +141,7 @@ bench-check: ## Time check beside conftest and gator test
 
 .PHONY: bench-templates
 bench-templates: ## Time check beside gator test, by the same ConstraintTemplates
-	@go run -C hack/bench . --templates --table "$(CURDIR)/docs/benchmarks.md"
+	@go run -C hack/bench . --templates --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
 
 .PHONY: bench-engines
 bench-engines: ## Time admission beside Gatekeeper's engine, by the same rules
@@ -149,7 +149,7 @@ bench-engines: ## Time admission beside Gatekeeper's engine, by the same rules
 
 .PHONY: bench-scan
 bench-scan: ## Time the scan beside Gatekeeper's audit, by the same rules
-	@go run -C hack/bench . --scan --table "$(CURDIR)/docs/benchmarks.md"
+	@go run -C hack/bench . --scan --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
 
 .PHONY: bench-memory
 bench-memory: ## Measure the memory that the scan of 150,000 Pods takes, and what a change of a policy takes
