@@ -53,7 +53,8 @@ var _ = Describe("Streams into Pods", func() {
 			pod := &corev1.Pod{Spec: corev1.PodSpec{
 				Containers: []corev1.Container{{Name: "app", Image: "example.com/app:1"}}}}
 			pod.Namespace, pod.Name = namespace, "web"
-			suite.Create(ctx, pod)
+			// The namespace's ServiceAccount comes a moment after it.
+			Eventually(ctx, func() error { return suite.API.Create(ctx, pod.DeepCopy()) }).Should(Succeed())
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(suite.Get(ctx, pod)).To(Succeed())
 				g.Expect(pod.Status.Phase).To(Equal(corev1.PodRunning))

@@ -169,7 +169,8 @@ var _ = Describe("A flood", func() {
 		}
 		Expect(passed.Load()).To(BeZero(), "violations of the flood passed")
 		Expect(judged).To(BeNumerically(">=", max(1, asked*9/10)), "of %d requests of somebody else", asked)
-		Expect(manager.PID()).To(Equal(pid))
+		Expect(manager.Running()).To(BeTrue())
+		Expect(manager.PID()).To(Equal(pid), "it has been started again")
 		GinkgoWriter.Printf("peak %d MiB of %d, %d of %d judged\n", peak(pid)>>20, limit>>20, judged, asked)
 		Expect(peak(pid)).To(BeNumerically("<", limit))
 	})

@@ -3,9 +3,12 @@
 package chaos_test
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -56,6 +59,8 @@ type rollout struct {
 	namespace string
 	policyOf  *v1alpha1.ClusterRegoPolicy
 	from      map[*rig.Manager]int
+	// begun says that the manager has written something of it.
+	begun atomic.Bool
 }
 
 // roll makes the fleet; the policy that begins the rollout comes with start.
@@ -82,10 +87,18 @@ func (r *rollout) target(q faultproxy.Request) bool {
 	return q.IsWrite() && q.Resource == r.resource() && q.Namespace == r.namespace
 }
 
-// any matches every write of the rollout: to targets, and Evenkeel's own records.
+// any matches every write of the rollout: to targets, and Evenkeel's own records. What the
+// manager still writes of rollouts before it comes before any write that names this one.
 func (r *rollout) any(q faultproxy.Request) bool {
+	if !q.IsWrite() {
+		return false
+	}
+	if strings.Contains(q.Path, r.namespace) || bytes.Contains(q.Body, []byte(r.namespace)) {
+		r.begun.Store(true)
+	}
 	records := []string{"remediations", "remediationslices", "remediationbreakers"}
-	return q.IsWrite() && q.Group == v1alpha1.GroupVersion.Group && slices.Contains(records, q.Resource) || r.target(q)
+	own := q.Group == v1alpha1.GroupVersion.Group && slices.Contains(records, q.Resource)
+	return r.begun.Load() && (own || r.target(q))
 }
 
 // await waits for the phase, counts what became of every target, and removes

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -129,8 +130,10 @@ var _ = Describe("Others act in the middle of a wave", Ordered, func() {
 func denyOnce(ctx context.Context, namespace string, victim *atomic.Value) {
 	GinkgoHelper()
 	var updates atomic.Int32
+	var asked atomic.Bool
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		defer GinkgoRecover()
+		asked.Store(true)
 		var review admissionv1.AdmissionReview
 		Expect(json.NewDecoder(q.Body).Decode(&review)).To(Succeed())
 		written := review.Request.DryRun == nil || !*review.Request.DryRun
@@ -162,6 +165,14 @@ func denyOnce(ctx context.Context, namespace string, victim *atomic.Value) {
 		}}}
 	suite.Create(ctx, config)
 	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, config)).To(Succeed()) })
+	Eventually(ctx, func(g Gomega) { // the API server takes a moment to learn of it
+		list := &corev1.ConfigMapList{}
+		g.Expect(suite.API.List(ctx, list, client.InNamespace(namespace),
+			client.MatchingLabels(fixture.TargetLabels()))).To(Succeed())
+		g.Expect(list.Items).NotTo(BeEmpty())
+		g.Expect(suite.API.Update(ctx, &list.Items[0], client.DryRunAll)).To(Succeed())
+		g.Expect(asked.Load()).To(BeTrue())
+	}).Should(Succeed())
 }
 
 // forbidden waits until the API server has heard that the manager may not write ConfigMaps any more.

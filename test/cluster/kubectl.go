@@ -5,10 +5,14 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Kubectl runs kubectl as an administrator. stderr holds warnings as well.
@@ -35,6 +39,17 @@ func (c *Cluster) Install(ctx context.Context, folders ...string) error {
 			return err
 		}
 	}
-	_, _, err = c.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
-	return err
+	return c.AwaitKinds(ctx)
+}
+
+// AwaitKinds waits until all kinds that are defined are served. kubectl wait fails at
+// once while the conditions of a CustomResourceDefinition are null, as they are at first.
+func (c *Cluster) AwaitKinds(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true,
+		func(ctx context.Context) (bool, error) {
+			_, _, last = c.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+			return last == nil, nil
+		})
+	return errors.Join(err, last)
 }

@@ -145,7 +145,10 @@ var _ = Describe("The install self-signed", Ordered, func() {
 		func(ctx context.Context) {
 			base.components, base.resources = components(), []string{"prometheus", "networkpolicy", "samples"}
 			base.apply(ctx)
-			Expect(kubectl(ctx, "diff", "--server-side", "-k", base.folder())).To(BeEmpty())
+			Eventually(ctx, func() (string, error) { // what is applied has its status written, and roles are aggregated
+				out, _, err := plane.Kubectl(ctx, "", "diff", "--server-side", "-k", base.folder())
+				return out, err
+			}).Should(BeEmpty())
 			Eventually(ctx, func() bool {
 				return may(ctx, "patch", "services", "--namespace=walk") &&
 					may(ctx, "create", "pods", "--subresource=eviction", "--namespace=walk") &&

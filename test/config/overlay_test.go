@@ -66,7 +66,7 @@ func (o overlay) apply(ctx context.Context) (said, warned string) {
 	GinkgoHelper()
 	said, warned, err := plane.Kubectl(ctx, "", "apply", "--server-side", "--validate=strict", "-k", o.folder())
 	Expect(err).NotTo(HaveOccurred(), "apply %s", o)
-	kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	Expect(plane.AwaitKinds(ctx)).To(Succeed())
 	return said, warned
 }
 

@@ -53,7 +53,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(moduleDir(ctx, certManagerModule), "deploy", "crds"))
 	kubectl(ctx, "apply", "--server-side", "-f",
 		filepath.Join(moduleDir(ctx, prometheusOperatorModule), "example", "prometheus-operator-crd"))
-	kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	Expect(plane.AwaitKinds(ctx)).To(Succeed())
 })
 
 // kubectl runs kubectl as an administrator; it must succeed.

@@ -23,7 +23,7 @@ var _ = Describe("An install that is removed in the worst order", func() {
 			DeferCleanup(letGo)
 			kubectl(ctx, "create", "namespace", "shop")
 			DeferCleanup(func(ctx context.Context) { kubectl(ctx, "delete", "namespace", "shop", "--wait=false") })
-			kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+			Expect(plane.AwaitKinds(ctx)).To(Succeed())
 			server := startManager(ctx)
 			policy := labelPolicy(v1alpha1.RemediationDisabled)
 			policy.Spec.Match.Namespaces = []string{"shop"}

@@ -79,7 +79,7 @@ func applyOlderKinds(ctx context.Context) {
 		Expect(os.WriteFile(path, text, 0o600)).To(Succeed())
 		kubectl(ctx, "apply", "--server-side", "-f", path)
 	}
-	kubectl(ctx, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	Expect(plane.AwaitKinds(ctx)).To(Succeed())
 }
 
 // specs are the specs of the objects of a file as they are in the cluster, by name.

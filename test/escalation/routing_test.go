@@ -44,10 +44,9 @@ func heldByBreaker(ctx context.Context, about string) *v1alpha1.ClusterRegoPolic
 		fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 			s.Escalation.Deadline = metav1.Duration{Duration: time.Second}
 		}))
-	suite.CleanUp(policy.Name)
 	force(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name,
 		v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopePolicy, Policy: policy.Name})
-	suite.Create(ctx, policy)
+	suite.CreatePolicy(ctx, policy)
 	suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 	return policy
 }

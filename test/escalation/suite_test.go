@@ -77,7 +77,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	}
 	// An alert that isn't sent for four intervals ends: that is longer than a busy machine stands still.
 	manager = suite.StartManager(ctx, flags("--alert-interval=3s")...)
-}, NodeTimeout(5*time.Minute))
+}, NodeTimeout(15*time.Minute))
 
 var _ = BeforeEach(func() { manager.BeginSpec() })
 

@@ -48,8 +48,7 @@ func install(ctx context.Context) *installation {
 			Expect(suite.API.Create(ctx, object)).To(Succeed())
 		}
 	}
-	_, _, err = suite.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
-	Expect(err).NotTo(HaveOccurred())
+	Expect(suite.AwaitKinds(ctx)).To(Succeed())
 	dir := GinkgoT().TempDir()
 	program, err := process.BuildProgram(ctx, process.Program{Root: root, Module: component, Package: module}, dir)
 	Expect(err).NotTo(HaveOccurred())

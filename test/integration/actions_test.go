@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -168,7 +169,8 @@ var _ = Describe("The verbs of a fix", func() {
 		It("keeps what somebody has changed since, and says so", func(ctx context.Context) {
 			deployments(ctx, namespace, 1)
 			never := `not input.object.spec.template.metadata.labels["kwok.evenkeel.dev/ready"]`
-			policy := over("apps", "Deployment", fixture.Acts(never, makeNote, neverUp), create...)
+			policy := over("apps", "Deployment", fixture.Acts(never, makeNote, neverUp),
+				append(slices.Clip(create), fixture.Deadline(10*time.Second))...) // enough for somebody else to write
 			suite.CreatePolicy(ctx, policy)
 			Eventually(ctx, func() error {
 				return suite.API.Patch(ctx, noteOf("web-0"),

@@ -129,6 +129,12 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 		policy := judged(ctx, "sample <= baseline", func(m *v1alpha1.AnalysisMetric) { m.Samples = 100 })
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSoaking)
 		Expect(manager.Kill()).To(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			if !manager.Running() {
+				Expect(manager.Start(ctx)).To(Succeed())
+				suite.AwaitAdmission(ctx)
+			}
+		})
 		serving(ctx, errors(5), 1)
 		Expect(manager.Start(ctx)).To(Succeed())
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRolledBack)

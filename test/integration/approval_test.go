@@ -198,8 +198,10 @@ var _ = Describe("A plan in mode Manual", func() {
 			Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionReject))).To(
 				MatchError(ContainSubstring("was answered already: Approve by bob")))
 			Expect(suite.API.Delete(ctx, yes)).To(Succeed())
-			Expect(suite.Get(ctx, rem)).To(Succeed())
-			Expect(rem.Status.Approval.Approver).To(Equal("bob"))
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(suite.Get(ctx, rem)).To(Succeed())
+				g.Expect(rem.Status.Approval).To(HaveValue(HaveField("Approver", "bob")))
+			}, "2s").Should(Succeed())
 		})
 
 	It("ends when it is rejected, and isn't made again", func(ctx context.Context) {

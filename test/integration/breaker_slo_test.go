@@ -26,7 +26,8 @@ var _ = Describe("An error budget", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
-				s.Breaker.Cooldown = metav1.Duration{Duration: time.Second}
+				// Longer than the spec takes to look, and to set what is scraped: it opens once.
+				s.Breaker.Cooldown = metav1.Duration{Duration: 10 * time.Second}
 				// A scrape that took too long leaves a gap.
 				query := fmt.Sprintf("last_over_time(error_ratio{namespace=%q}[1m])", namespace)
 				s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: query, Objective: "99.9"}

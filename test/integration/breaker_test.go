@@ -64,6 +64,9 @@ var _ = Describe("A circuit breaker", func() {
 			failing, well := suite.Namespace(ctx, "failing"), suite.Namespace(ctx, "well")
 			deployments(ctx, failing, 1)
 			deployments(ctx, well, 1)
+			succeeds := overPods(well, fixture.RequireTemplateLabel("team", "shop"))
+			suite.CreatePolicy(ctx, succeeds)
+			suite.AwaitPhase(ctx, succeeds.Name, v1alpha1.PhaseSucceeded)
 			policy := fixture.Policy(failing, failing, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
 				fixture.Kinds("", "Pod"),
 				fixture.Unselected, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(4*time.Second)))

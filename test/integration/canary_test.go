@@ -111,7 +111,7 @@ var _ = Describe("A rollout over Deployments", func() {
 	It("a rollback keeps what somebody else has written meanwhile, and says so", func(ctx context.Context) {
 		deployments(ctx, namespace, 2)
 		policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
-			fixture.Deadline(4*time.Second))
+			fixture.Deadline(10*time.Second)) // enough for somebody else to write
 		suite.CreatePolicy(ctx, policy)
 		var canary string
 		Eventually(ctx, func() string {

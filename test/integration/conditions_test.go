@@ -134,7 +134,7 @@ var _ = Describe("The conditions", func() {
 	It("of a plan tell work, a wait and the end, and speak of what is asked of it afterwards",
 		func(ctx context.Context) {
 			suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
-			fixes := fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(6*time.Second))
+			fixes := fixture.Remediated(v1alpha1.RemediationAutomatic, canarySoaking(12*time.Second))
 			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState, fixes))
 			rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
 			awaitByKubectl(ctx, "Progressing", rem)

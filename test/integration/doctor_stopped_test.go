@@ -29,6 +29,7 @@ var _ = Describe("The doctor of a manager that has stopped", Ordered, func() {
 			reported := map[string]string{"policies": "in force", "sources": "read, least lately",
 				"scan": "are complete", "breakers": "closed", "rollouts": "waits for a person"}
 			well := func(g Gomega, ctx context.Context) {
+				suite.RemoveStrayPlans(ctx)
 				found, _ := doctor(ctx)
 				for check, says := range reported {
 					g.Expect(found).To(ContainElement(finds(check, "ok", says)), check)

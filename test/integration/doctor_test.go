@@ -182,9 +182,12 @@ var _ = Describe("The doctor", func() {
 		Expect(found).To(ContainElement(finds("leader", "fail", "evenkeel-7d4b hasn't renewed the Lease")))
 
 		By("a Deployment without a ready replica")
-		suite.Create(ctx, fixture.Deployment(namespace, "evenkeel", fixture.Labelled("fails", "true")))
+		unready := fixture.Deployment(namespace, "evenkeel")
+		unready.Spec.Template.Labels["kwok.evenkeel.dev/ready"] = "never"
+		suite.Create(ctx, unready)
 		found, _ = doctor(ctx, "--controller-namespace", namespace)
-		Expect(found).To(ContainElement(And(HaveField("Check", "manager"), HaveField("Status", Not(Equal("ok"))))))
+		Expect(found).To(ContainElement(
+			finds("manager", "fail", "none of 1 replica of Deployment "+namespace+"/evenkeel is ready")))
 	})
 })
 

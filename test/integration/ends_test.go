@@ -28,12 +28,12 @@ var _ = Describe("A pause with an end", func() {
 		namespace = suite.Namespace(ctx, "ends")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
-			fixture.Remediated(v1alpha1.RemediationAutomatic, soaking(5*time.Second))))
+			fixture.Remediated(v1alpha1.RemediationAutomatic, canarySoaking(8*time.Second))))
 	})
 
 	It("goes on by itself when the end of the pause has come", func(ctx context.Context) {
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
-		end := time.Now().UTC().Add(12 * time.Second).Truncate(time.Second)
+		end := time.Now().UTC().Add(25 * time.Second).Truncate(time.Second)
 		say(ctx, rem, fmt.Sprintf(`{"desiredState":"Paused","pausedUntil":%q,"reason":"INC-42"}`,
 			end.Format(time.RFC3339)))
 		rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonPaused)
@@ -41,7 +41,8 @@ var _ = Describe("A pause with an end", func() {
 			ContainSubstring("INC-42")))
 		Expect(rem.Spec.Requests).To(HaveLen(1))
 		Expect(rem.Spec.Requests[0].What()).To(Equal("Pause until " + end.Format(time.RFC3339)))
-		Expect(patchedObjects(namespace)).To(HaveLen(1))
+		Consistently(ctx, func() []string { return patchedObjects(namespace) }, time.Until(end)-time.Second).Should(
+			HaveLen(1))
 		rem = suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 		Expect(time.Now()).To(BeTemporally(">=", end))
 		Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 4}))
@@ -70,7 +71,7 @@ var _ = Describe("A breaker that is held open until a time", func() {
 		namespace := suite.Namespace(ctx, "held-until")
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
 		breaker := makeBreaker(ctx, namespace, v1alpha1.BreakerAutomatic)
-		end := time.Now().UTC().Add(25 * time.Second).Truncate(time.Second)
+		end := time.Now().UTC().Add(40 * time.Second).Truncate(time.Second)
 		Expect(patched(ctx, breaker, `{"mode":"ForcedOpen","forcedOpenUntil":"2020-01-07T08:00:00Z"}`)).To(
 			MatchError(ContainSubstring("2020-01-07T08:00:00Z, has passed")))
 		Expect(patched(ctx, breaker, fmt.Sprintf(`{"forcedOpenUntil":%q}`, end.Format(time.RFC3339)))).To(

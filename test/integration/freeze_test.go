@@ -67,7 +67,7 @@ var _ = Describe("A freeze of the whole cluster", func() {
 		Expect(os.Remove(file)).To(Succeed())
 		rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonFreezesUnreadable)
 		Expect(meta.IsStatusConditionTrue(rem.Status.Conditions, v1alpha1.ConditionStalled)).To(BeTrue())
-		Expect(patchedObjects(namespace)).To(BeEmpty())
+		Expect(states(ctx)).To(HaveEach("bad"))
 
 		By("it is there, and holds none")
 		freezes("freezes: []")

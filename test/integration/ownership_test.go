@@ -92,9 +92,10 @@ var _ = Describe("An object that a controller makes", func() {
 			Expect(record.Proposal).To(ContainSubstring("+  state: good\n"))
 
 			By("a grant of that permission")
-			grant(ctx, "reader", namespace+"-databases",
-				rbacv1.PolicyRule{APIGroups: []string{"fixture.example.com"}, Resources: []string{"databases"},
-					Verbs: []string{"get", "list"}})
+			reading := rbacv1.PolicyRule{APIGroups: []string{"fixture.example.com"}, Resources: []string{"databases"},
+				Verbs: []string{"get", "list"}}
+			grant(ctx, "reader", namespace+"-databases", reading)
+			suite.AwaitPermission(ctx, "system:serviceaccount:evenkeel-system:evenkeel", reading)
 			suite.Create(ctx, fixture.ConfigMap(
 				namespace, "second", fixture.ControlledBy(fixture.Controller("v1", "ConfigMap", parent))))
 			suite.AwaitEvent(ctx, "ManagedByOther", "second", And(

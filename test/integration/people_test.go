@@ -24,6 +24,11 @@ func soaking(d time.Duration) func(*v1alpha1.RolloutStrategy) {
 	return func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: d} }
 }
 
+// canarySoaking has the canary alone soak: what people say meanwhile comes before the waves.
+func canarySoaking(d time.Duration) func(*v1alpha1.RolloutStrategy) {
+	return func(s *v1alpha1.RolloutStrategy) { s.Canary.Soak = &metav1.Duration{Duration: d} }
+}
+
 // say writes a person's word into a plan's spec.
 func say(ctx context.Context, rem *v1alpha1.Remediation, spec string) {
 	GinkgoHelper()
@@ -109,7 +114,7 @@ var _ = Describe("What people say of a rollout", func() {
 		})
 
 	It("a plan writes nothing before its maintenance window opens", long, func(ctx context.Context) {
-		opens := time.Now().UTC().Add(20 * time.Second).Truncate(time.Minute).Add(time.Minute)
+		opens := time.Now().UTC().Add(40 * time.Second).Truncate(time.Minute).Add(time.Minute)
 		suite.CreatePolicy(ctx, fixing(func(s *v1alpha1.RolloutStrategy) {
 			s.Windows = []v1alpha1.MaintenanceWindow{
 				{Schedule: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour()),
@@ -120,7 +125,7 @@ var _ = Describe("What people say of a rollout", func() {
 		Expect(patchedObjects(namespace)).To(BeEmpty())
 		Eventually(ctx, func() v1alpha1.RemediationPhase {
 			return suite.Plans(ctx, namespace)[0].Status.Phase
-		}).WithTimeout(2 * time.Minute).Should(Equal(v1alpha1.PhaseSucceeded))
+		}).WithTimeout(4 * time.Minute).Should(Equal(v1alpha1.PhaseSucceeded))
 		Expect(time.Now()).To(BeTemporally(">=", opens))
 	})
 })
@@ -132,7 +137,7 @@ var _ = Describe("A wave that fails with onFailure Hold", func() {
 		suite.CreatePolicy(ctx,
 			fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
 				fixture.Kinds("", "Pod"), fixture.Unselected,
-				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(3*time.Second),
+				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(8*time.Second),
 					func(s *v1alpha1.RolloutStrategy) { s.OnFailure = v1alpha1.FailureHold })))
 		rem := awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonVerificationFailed)
 		Expect(rem.Status.HeldFrom).To(Equal(v1alpha1.PhaseVerifying))
@@ -147,7 +152,9 @@ var _ = Describe("A wave that fails with onFailure Hold", func() {
 			for i := range pods.Items {
 				g.Expect(client.IgnoreNotFound(suite.API.Patch(ctx, &pods.Items[i], repaired))).To(Succeed())
 			}
-			g.Expect(listDeployments(ctx, namespace)[0].Status.UnavailableReplicas).To(BeZero())
+			now := listDeployments(ctx, namespace)[0].Status
+			g.Expect(now.UnavailableReplicas).To(BeZero())
+			g.Expect(now.Replicas).To(Equal(now.UpdatedReplicas), "the old Pod counts until it is gone")
 		}).Should(Succeed())
 		Expect(suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseHeld).Status.Retries).To(
 			BeZero(), "nothing goes on by itself")

@@ -68,15 +68,17 @@ var _ = Describe("A policy that refers to other objects", func() {
 	})
 
 	It("judges at admission by what lives elsewhere, as it is now", func(ctx context.Context) {
-		taken := state(other, "first", "red")
+		red, blue := "red in "+namespace, "blue in "+namespace // other specs leave objects behind for a moment
+		taken := state(other, "first", red)
 		suite.Create(ctx, taken)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, uniqueState, referring(configMaps),
 			fixture.Enforced(v1alpha1.AdmissionDeny)))
-		awaitRefusal(ctx, state(namespace, "second", "red"), ContainSubstring(other+"/first has the state red already"))
-		Expect(suite.API.Create(ctx, state(namespace, "second", "blue"))).To(Succeed())
+		awaitRefusal(ctx, state(namespace, "second", red),
+			ContainSubstring(other+"/first has the state "+red+" already"))
+		Expect(suite.API.Create(ctx, state(namespace, "second", blue))).To(Succeed())
 		Expect(suite.API.Delete(ctx, taken)).To(Succeed())
 		Eventually(ctx, func() error {
-			return suite.API.Create(ctx, state(namespace, "third", "red"), client.DryRunAll)
+			return suite.API.Create(ctx, state(namespace, "third", red), client.DryRunAll)
 		}).Should(Succeed())
 	})
 

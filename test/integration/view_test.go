@@ -47,7 +47,7 @@ var _ = Describe("The terminal view of a rollout", func() {
 			policy := fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
 				fixture.Kinds("", "Pod"),
 				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Waves("5%", "25%", "100%"),
-					fixture.Concurrent(50)))
+					fixture.Concurrent(50), fixture.Deadline(2*time.Minute)))
 			suite.CreatePolicy(ctx, policy)
 			Eventually(ctx, func() int { return len(suite.Plans(ctx, policy.Name)) }).Should(Equal(1))
 

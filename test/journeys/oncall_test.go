@@ -70,7 +70,7 @@ var _ = Describe("Whoever is on call", func() {
 			dana.succeeds(ctx, "evenkeel breaker open global --reason INC-43",
 				"circuit breaker global is held open: no new write begins in its scope; rollbacks go on")
 			DeferCleanup(func(ctx context.Context) { dana.types(ctx, "evenkeel breaker close global") })
-			dana.succeeds(ctx, "kubectl get remediationbreakers global | grep -E ' ForcedOpen +Open '", "global")
+			dana.repeats(ctx, "kubectl get remediationbreakers global | grep -E ' ForcedOpen +Open '", "global")
 			dana.succeeds(ctx, "evenkeel breaker list | grep -E '^global .* Open '",
 				"held open by a person (dana: INC-43): evenkeel breaker close global")
 			policy := fixture.Policy(namespace, namespace, fixture.FixState,
@@ -98,9 +98,11 @@ var _ = Describe("Whoever is on call", func() {
 			Expect(dana.succeeds(ctx, "evenkeel rollout history "+policy.Name)).To(And(
 				MatchRegexp(rem.Name+` .* Pause +dana +until the release is over\n`),
 				MatchRegexp(rem.Name+` .* Resume +dana +the release is over\n`)))
+			suite.RemoveStrayPlans(ctx)
+			dana.repeats(ctx, "evenkeel doctor",
+				"ok       admission       the webhook answers and judges an override of a policy; ")
 			looked := dana.succeeds(ctx, "evenkeel doctor", "ok       manager ", "ok       policies ",
 				"ok       breakers ", "ok       scan ", "→ give it --alertmanager-url",
-				"ok       admission       the webhook answers and judges an override of a policy; ",
 				"skipped  read-permissions  not checked: the permissions of the manager (you may not create "+
 					"subjectaccessreviews.authorization.k8s.io); the checks scan and policies name what it can't read")
 			Expect(looked).NotTo(ContainSubstring("unknown"), "the role grants what is asked")

@@ -89,8 +89,9 @@ var _ = Describe("Whoever works at a terminal, or writes a pipeline", func() {
 				applied := sam.types(ctx, "evenkeel rbac --in-force --existing | kubectl apply -f -")
 				Expect(applied.code).To(Equal(1), "something was missing: %s", applied.text)
 				Expect(applied.text).To(MatchRegexp(`clusterrole\.rbac\.authorization\.k8s\.io/\S+ (created|configured)`))
-				sam.succeeds(ctx, "kubectl auth can-i list "+strings.ToLower(kind)+
-					"s --as system:serviceaccount:evenkeel-system:evenkeel")
+				// Roles that are aggregated take a moment.
+				sam.repeats(ctx, "kubectl auth can-i list "+strings.ToLower(kind)+
+					"s --as system:serviceaccount:evenkeel-system:evenkeel", "yes")
 				suite.AwaitScan(ctx, policy.Name, func(g Gomega, s *v1alpha1.ScanStatus) {
 					g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
 				})

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -188,32 +186,4 @@ func (d *Daemon) end(signal syscall.Signal) error {
 	}
 	d.cmd = nil
 	return late
-}
-
-// The ports that FreePorts chooses from lie below those that Linux gives to outgoing
-// connections (net.ipv4.ip_local_port_range, from 32768 on): one of those may be taken
-// between its choice and its use, by any client of the machine.
-const (
-	lowestPort = 16384
-	portCount  = 16384
-	portTries  = 200
-)
-
-// FreePorts returns ports of the loopback that nobody listens on now.
-func FreePorts(n int) ([]int, error) {
-	ports := make([]int, 0, n)
-	var last error
-	for range portTries {
-		port := lowestPort + rand.IntN(portCount) //nolint:forbidigo // two processes that look at once must not find the same
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			last = err
-			continue
-		}
-		defer listener.Close() // held until all are found, so that they differ
-		if ports = append(ports, port); len(ports) == n {
-			return ports, nil
-		}
-	}
-	return nil, fmt.Errorf("find %d free ports: %w", n, last)
 }

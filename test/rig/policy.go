@@ -65,9 +65,9 @@ func (r *Rig) RemovePolicy(ctx context.Context, name string) {
 func (r *Rig) removePlans(ctx context.Context, plans []v1alpha1.Remediation) {
 	GinkgoHelper()
 	for _, rem := range plans {
-		// The manager that would let go of it may be dead.
+		// The manager that would let go of it may be dead, or slow to judge this.
 		free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-		Expect(client.IgnoreNotFound(r.API.Patch(ctx, &rem, free))).To(Succeed())
+		Eventually(ctx, func() error { return client.IgnoreNotFound(r.API.Patch(ctx, &rem, free)) }).Should(Succeed())
 		Expect(client.IgnoreNotFound(r.API.Delete(ctx, &rem))).To(Succeed())
 	}
 }
@@ -117,23 +117,35 @@ func (r *Rig) AwaitScan(ctx context.Context, name string, accept func(Gomega, *v
 // Plans are a policy's remediations, oldest first.
 func (r *Rig) Plans(ctx context.Context, policy string) []v1alpha1.Remediation {
 	GinkgoHelper()
+	plans, err := r.plans(ctx, policy)
+	Expect(err).NotTo(HaveOccurred())
+	return plans
+}
+
+func (r *Rig) plans(ctx context.Context, policy string) ([]v1alpha1.Remediation, error) {
 	list := &v1alpha1.RemediationList{}
-	Expect(r.API.List(ctx, list)).To(Succeed())
+	if err := r.API.List(ctx, list); err != nil {
+		return nil, err
+	}
 	plans := slices.DeleteFunc(list.Items, func(rem v1alpha1.Remediation) bool {
 		return rem.Spec.Plan.Policy.Name != policy
 	})
 	slices.SortFunc(plans, func(a, b v1alpha1.Remediation) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
-	return plans
+	return plans, nil
 }
 
-// AwaitPhase waits until the policy's only plan, or its latest, is in the phase.
+// AwaitPhase waits until the policy's only plan, or its latest, is in the phase. An API
+// server that doesn't answer is asked again.
 func (r *Rig) AwaitPhase(ctx context.Context, policy string, phase v1alpha1.RemediationPhase) *v1alpha1.Remediation {
 	GinkgoHelper()
 	var latest v1alpha1.Remediation
 	Eventually(ctx, func() (string, error) {
-		plans := r.Plans(ctx, policy)
+		plans, err := r.plans(ctx, policy)
+		if err != nil {
+			return "", err
+		}
 		if len(plans) == 0 {
 			return "no plan; " + r.why(ctx, policy), nil
 		}
@@ -198,19 +210,27 @@ func (r *Rig) RecordOf(ctx context.Context, rem *v1alpha1.Remediation, name stri
 // the given name.
 func (r *Rig) Events(ctx context.Context, reason, regarding string) []string {
 	GinkgoHelper()
+	notes, err := r.events(ctx, reason, regarding)
+	Expect(err).NotTo(HaveOccurred())
+	return notes
+}
+
+func (r *Rig) events(ctx context.Context, reason, regarding string) ([]string, error) {
 	list := &eventsv1.EventList{}
-	Expect(r.API.List(ctx, list)).To(Succeed())
+	if err := r.API.List(ctx, list); err != nil {
+		return nil, err
+	}
 	var notes []string
 	for _, e := range list.Items {
 		if e.Reason == reason && e.Regarding.Name == regarding {
 			notes = append(notes, strings.TrimSpace(e.Note))
 		}
 	}
-	return notes
+	return notes, nil
 }
 
 // AwaitEvent waits for an event whose note matches.
 func (r *Rig) AwaitEvent(ctx context.Context, reason, regarding string, note any) {
 	GinkgoHelper()
-	Eventually(ctx, func() []string { return r.Events(ctx, reason, regarding) }).Should(ContainElement(note))
+	Eventually(ctx, func() ([]string, error) { return r.events(ctx, reason, regarding) }).Should(ContainElement(note))
 }

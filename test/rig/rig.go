@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync/atomic"
 
@@ -161,9 +162,18 @@ func (r *Rig) Create(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// Get reads an object anew, into the object given.
+// Get reads an object anew, into the object given, of which nothing stays: a client decodes
+// into the maps that are there, and leaves what the answer lacks.
 func (r *Rig) Get(ctx context.Context, o client.Object) error {
-	return r.API.Get(ctx, client.ObjectKeyFromObject(o), o)
+	into := reflect.ValueOf(o).Elem()
+	fresh := reflect.New(into.Type())
+	read := fresh.Interface().(client.Object)
+	read.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	if err := r.API.Get(ctx, client.ObjectKeyFromObject(o), read); err != nil {
+		return err
+	}
+	into.Set(fresh.Elem())
+	return nil
 }
 
 // tail returns a file's content after an offset, its last lines at most.
