@@ -127,7 +127,7 @@ func (o *testOptions) report(ctx context.Context, tree directory.Tree, dir strin
 	if err != nil {
 		return nil, command.Exit(command.ExitFailed, err)
 	}
-	if rego, err := directory.HoldsRego(dir); err == nil && !rego && suites > 0 {
+	if policy, err := directory.HoldsPolicy(dir); err == nil && !policy && suites > 0 {
 		return gators, nil
 	}
 	report, err := suite.Run(ctx, tree.FS, tree.Root, options)

@@ -46,9 +46,17 @@ func TestTestRunsSuitesOfGator(t *testing.T) {
 	alone := t.TempDir()
 	write(alone)
 	write(dir)
+	// As libraries for Gatekeeper have it: the source of a template, in Rego v0, beside its suite.
+	beside := t.TempDir()
+	write(beside)
+	source := "package src\n\nviolation[{\"msg\": \"x\"}] { input.review.object.a == 1 }\n"
+	if err := os.WriteFile(filepath.Join(beside, "src.rego"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct{ dir, want string }{
-		"alone":           {alone, "0 passed, 1 failed, 1 skipped"},
-		"beside policies": {dir, " passed, 1 failed, 1 skipped"},
+		"alone":                 {alone, "0 passed, 1 failed, 1 skipped"},
+		"beside Rego of others": {beside, "0 passed, 1 failed, 1 skipped"},
+		"beside policies":       {dir, " passed, 1 failed, 1 skipped"},
 	} {
 		out, message, code := commandline.Invoke(t, newTestCommand(), tc.dir, "--min-coverage", "0")
 		if code != command.ExitFailed || !strings.Contains(out, "suite.yaml: t/c") || !strings.Contains(out, tc.want) {

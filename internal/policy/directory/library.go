@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -44,7 +45,22 @@ func OpenWith(dir, library string) (Tree, error) {
 }
 
 // HoldsRego says that a path, or what it links to, leads to Rego.
-func HoldsRego(path string) (found bool, err error) {
+func HoldsRego(path string) (bool, error) { return holds(path, func(string) bool { return true }) }
+
+// customKey is where METADATA begins to say what makes a module a policy.
+var customKey = regexp.MustCompile(`(?m)^#\s*custom:`)
+
+// HoldsPolicy says that a path, or what it links to, leads to Rego that means to be a policy: with custom in its
+// METADATA. Rego of others, such as the sources of a library for Gatekeeper, has none.
+func HoldsPolicy(path string) (bool, error) {
+	return holds(path, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err != nil || customKey.Match(text) // who loads it says why it can't be read
+	})
+}
+
+// holds says that a path, or what it links to, leads to Rego in a file that is meant.
+func holds(path string, meant func(file string) bool) (found bool, err error) {
 	if behind, err := filepath.EvalSymlinks(path); err == nil {
 		path = behind
 	}
@@ -54,7 +70,7 @@ func HoldsRego(path string) (found bool, err error) {
 			return err
 		case entry.IsDir() && at != path && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
-		case strings.HasSuffix(at, extension):
+		case strings.HasSuffix(at, extension) && meant(at):
 			found = true
 			return fs.SkipAll
 		}

@@ -260,6 +260,22 @@ func TestWhatIsOnlySpokenOf(t *testing.T) {
 	}
 }
 
+// Gatekeeper's webhook isn't asked about deletions unless it is told to; nor is a migrated policy.
+func TestARuleThatNamesDeletionsSaysSo(t *testing.T) {
+	for spoken, want := range map[string]bool{
+		`input.review.operation == "DELETE"`: true,
+		`input.review.operation == "UPDATE"`: false,
+	} {
+		items := migrated(t, strings.Replace(mustBear, "given :=", spoken+"\n        given :=", 1)+bearOwner)
+		says := slices.ContainsFunc(items, func(i gatekeeper.Item) bool {
+			return strings.Contains(strings.Join(i.Notes, "\n"), "add DELETE to spec.admission.operations")
+		})
+		if says != want {
+			t.Errorf("%s: it says so: %t, want %t: %+v", spoken, says, want, items)
+		}
+	}
+}
+
 func TestWhatNeedsWork(t *testing.T) {
 	constraint := func(pairs ...string) string { return mustBear + strings.NewReplacer(pairs...).Replace(bearOwner) }
 	template := func(old, replaced string) string { return strings.Replace(mustBear, old, replaced, 1) + bearOwner }

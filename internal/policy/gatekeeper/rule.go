@@ -55,6 +55,11 @@ func newRule(t *constraintTemplate, known []syncedKind) *rule {
 	if r.refused = refused; len(refused) > 0 {
 		return r
 	}
+	if slices.ContainsFunc(modules, func(m v1alpha1.RegoLibrary) bool { return strings.Contains(m.Source, `"DELETE"`) }) {
+		r.notes = append(r.notes, "its Rego names the operation DELETE, and its policies are asked about CREATE and "+
+			"UPDATE alone, as Gatekeeper's webhook is by default: where yours is asked about deletions, add DELETE to "+
+			"spec.admission.operations")
+	}
 	r.made = &v1alpha1.RegoTemplate{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "RegoTemplate"},
 		ObjectMeta: metav1.ObjectMeta{Name: t.Metadata.Name},

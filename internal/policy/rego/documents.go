@@ -41,6 +41,9 @@ func requestDocuments(r *policy.Request, read Read, object, oldObject *ast.Term)
 		out = append(out, pair("request", ast.ObjectTerm(requestPairs(r, read.Request, object, oldObject)...)))
 	}
 	if read.Review != nil {
+		if r.Operation == policy.Delete {
+			object = oldObject // as Gatekeeper does, before its rules see a review
+		}
 		review := requestPairs(r, read.Review, object, oldObject)
 		if read.Review.Of("namespaceObject") != nil {
 			namespaceObject, err := namespaceTerm(r)

@@ -63,6 +63,12 @@ func TestInputOfADeletion(t *testing.T) {
 	if request := got["request"].(map[string]any); request["object"] != nil {
 		t.Errorf("input.request.object = %v, want null", request["object"])
 	}
+	review := got["review"].(map[string]any)
+	for _, key := range []string{"object", "oldObject"} {
+		if diff := cmp.Diff(any(r.OldObject), review[key]); diff != "" {
+			t.Errorf("input.review.%s isn't the old object, as Gatekeeper has it (-want +got):\n%s", key, diff)
+		}
+	}
 }
 
 func TestInputPod(t *testing.T) {

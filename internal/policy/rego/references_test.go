@@ -131,6 +131,37 @@ func TestRulesLookOtherObjectsUp(t *testing.T) {
 	holds("which isn't kept", ingress("shop", "new", "b.example"), joined.View(), "")
 }
 
+// topdown asks the store for the whole of a path without variables, through lists too.
+func TestALookUpNamesAnElementOfAList(t *testing.T) {
+	object := ingress("shop", "new", "a.example")
+	for rule, want := range map[string]int{
+		`input.object.spec.rules[0].host == web.spec.rules[1].host`: 1,
+		`web.spec.rules[1] == {"host": "a.example"}`:                1,
+		`web.spec.rules[0].host == "a.example"`:                     0,
+		`web.spec.rules[2].host`:                                    0,
+		`web.spec.rules[-1].host`:                                   0,
+	} {
+		p := hostsPolicy(theIngresses)
+		p.Spec.Rego.Main = "package hosts\n\ndeny contains \"found\" if " + strings.ReplaceAll(rule, "web.",
+			`data.inventory.namespace[input.object.metadata.namespace]["networking.k8s.io/v1"].Ingress.web.`)
+		compiled, err := Compile(p)
+		if err != nil {
+			t.Fatal(rule, err)
+		}
+		joined := inventory.Join(table(t, compiled.References()[0], ingress("shop", "web", "b.example", "a.example")))
+		in, err := NewInput(policy.NewAudit(object.Object, nil, time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, engine := range []Engine{Topdown, CompiledEngine} {
+			d := compiled.On(engine).Evaluate(t.Context(), in.Over(joined.View()), time.Minute)
+			if d.Err != nil || d.Engine != engine || len(d.Violations) != want {
+				t.Errorf("%s: %s (%s) finds %v, %v; want %d", rule, engine, d.Engine, d.Violations, d.Err, want)
+			}
+		}
+	}
+}
+
 func TestOnlyWhatRulesReadIsKept(t *testing.T) {
 	compiled, err := Compile(hostsPolicy(theIngresses))
 	if err != nil {

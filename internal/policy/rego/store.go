@@ -4,6 +4,7 @@ package rego
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -20,17 +21,26 @@ type store struct {
 func (s *store) Read(_ context.Context, _ storage.Transaction, path storage.Path) (any, error) {
 	at := s.data
 	for _, key := range path {
-		object, ok := at.(ast.Object)
-		if !ok {
-			return nil, notFound(path)
-		}
-		term := object.Get(ast.StringTerm(key))
+		term := below(at, key)
 		if term == nil {
 			return nil, notFound(path)
 		}
 		at = term.Value
 	}
 	return at, nil
+}
+
+// below is what stands under a key of a path: a list's are its indexes, as text.
+func below(at ast.Value, key string) *ast.Term {
+	switch v := at.(type) {
+	case ast.Object:
+		return v.Get(ast.StringTerm(key))
+	case *ast.Array:
+		if n, err := strconv.Atoi(key); err == nil && n >= 0 && n < v.Len() && strconv.Itoa(n) == key {
+			return v.Elem(n)
+		}
+	}
+	return nil
 }
 
 func notFound(path storage.Path) error {

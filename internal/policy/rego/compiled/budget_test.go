@@ -5,6 +5,7 @@ package compiled_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,13 +16,15 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
 )
 
-// hundred is an input with a list of a hundred numbers.
+// hundred is an input with a list and an object of a hundred numbers.
 func hundred() *ast.Term {
-	list := ast.NewArray()
+	list, object := ast.NewArray(), ast.NewObject()
 	for i := range 100 {
 		list = list.Append(ast.IntNumberTerm(i))
+		object.Insert(ast.StringTerm(fmt.Sprint(i)), ast.IntNumberTerm(i))
 	}
-	return ast.ObjectTerm(ast.Item(ast.StringTerm("list"), ast.NewTerm(list)))
+	return ast.ObjectTerm(ast.Item(ast.StringTerm("list"), ast.NewTerm(list)),
+		ast.Item(ast.StringTerm("object"), ast.NewTerm(object)))
 }
 
 func TestABudgetStopsWhatTakesOrMakesTooMuch(t *testing.T) {
@@ -47,6 +50,8 @@ func TestABudgetStopsWhatTakesOrMakesTooMuch(t *testing.T) {
 			compiled.Budget{Values: 5_000}, compiled.ErrMemory},
 		"numbers that are given": {`p := count(numbers.range(1, 100000))`, compiled.Budget{Values: 5_000},
 			compiled.ErrMemory},
+		"copies that with makes": {`p if { ` + strings.Repeat("true with input.object.z as 1; ", 60) + `true }`,
+			compiled.Budget{Values: 5_000}, compiled.ErrMemory},
 		"values that the budget allows": {`p := count(numbers.range(1, 100))`, compiled.Budget{Values: 5_000}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +93,25 @@ p if { some a in input.list; some b in input.list; some c in input.list; a + b +
 	}
 	if got := q.compiledAnswers(t.Context(), compiled.Options{Input: hundred()}); got.err != nil {
 		t.Errorf("an evaluation after one that was stopped: %v", got.err)
+	}
+}
+
+// What one statement does may take as long as many steps: it is cancelled in between.
+func TestAStatementIsCancelled(t *testing.T) {
+	for name, rules := range map[string]string{
+		"a walk":            `p if { walk([input.list | some _ in input.list], [_, v]); v == "no" }`,
+		"a walk with paths": `p if { walk([input.list | some _ in input.list], [path, v]); v == path }`,
+		"copies of with":    `p if { ` + strings.Repeat("true with input.object.z as 1; ", 300) + `true }`,
+		"copies in copies":  `p if { q with input.object.z as 1 }` + "\n" + `q if { ` + strings.Repeat("true with input.object.y as 2; ", 300) + `true }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			stop := &afterSome{n: 200}
+			got := ask(t, "data.test.p = x", "package test\n\n"+rules).compiledAnswers(t.Context(),
+				compiled.Options{Input: hundred(), Cancel: stop})
+			if !topdown.IsCancel(unplaced(got.err)) || stop.asked != stop.n {
+				t.Errorf("asked %d times, want %d: %v", stop.asked, stop.n, got.err)
+			}
+		})
 	}
 }
 

@@ -112,7 +112,7 @@ type builtinCalls struct {
 	output   *ast.Term
 	outputs  []*ast.Term
 	answered bool
-	// take and gather are the methods one and another, bound once.
+	// take is the method one, and gather the machine's method another, bound once.
 	take, gather func(*ast.Term) error
 	// cache is what functions keep for the evaluation, where the caller brings none along.
 	cache builtins.Cache
@@ -125,14 +125,24 @@ func (c *builtinCalls) one(t *ast.Term) error {
 	return nil
 }
 
-func (c *builtinCalls) another(t *ast.Term) error {
-	c.outputs = append(c.outputs, t)
+// another keeps one more value of a relation. OPA's planner asks for all of them at once: they are counted one by one,
+// and the evaluation ends among them as it would in a loop.
+func (m *machine) another(t *ast.Term) error {
+	m.calls.outputs = append(m.calls.outputs, t)
+	cells := lengthOf(t) + 1
+	if parts, ok := t.Value.(*ast.Array); ok && parts.Len() > 0 {
+		cells += lengthOf(parts.Elem(0)) // the path to it is its own
+	}
+	if m.tick() == failed || m.made(cells) == failed {
+		return topdown.Halt{Err: m.err}
+	}
 	return nil
 }
 
 func (c *builtinCalls) make(f topdown.BuiltinFunc, at *ast.Location, relation bool) error {
 	c.context.Location, c.answered = at, false
 	if relation {
+		c.outputs = nil
 		return f(c.context, c.operands, c.gather)
 	}
 	return f(c.context, c.operands, c.take)

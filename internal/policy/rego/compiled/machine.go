@@ -60,7 +60,7 @@ const firstStack = 1024
 func newMachine(p *Program) *machine {
 	m := &machine{program: p, inputs: make([]*ast.Term, len(p.paths.keys)), stack: make([]*ast.Term, firstStack),
 		owned: map[ast.Value]bool{}, level: &level{rules: make([]*ast.Term, len(p.functions))}}
-	m.calls.take, m.calls.gather, m.calls.cache = m.calls.one, m.calls.another, builtins.Cache{}
+	m.calls.take, m.calls.gather, m.calls.cache = m.calls.one, m.another, builtins.Cache{}
 	return m
 }
 

@@ -22,7 +22,11 @@ func (b *body) with(s *ir.WithStmt) (step, error) {
 	}
 	return func(m *machine, f frame) outcome {
 		before := f[local]
-		f[local] = upserted(before, path, value.get(f))
+		replaced := m.upserted(before, path, value.get(f))
+		if len(path) > 0 && m.inspect() == failed { // a copy may take as long as many thousand steps
+			return failed
+		}
+		f[local] = replaced
 		level := m.enter(f[ir.Input], f[ir.Data])
 		o := inner(m, f)
 		m.leave(level)
@@ -35,8 +39,8 @@ func (b *body) with(s *ir.WithStmt) (step, error) {
 }
 
 // upserted is a document with another value at a path; what lies on the way is copied, and
-// made where it isn't an object.
-func upserted(document *ast.Term, path []*ast.Term, value *ast.Term) *ast.Term {
+// made where it isn't an object. What is copied is counted.
+func (m *machine) upserted(document *ast.Term, path []*ast.Term, value *ast.Term) *ast.Term {
 	if len(path) == 0 {
 		return value
 	}
@@ -45,6 +49,7 @@ func upserted(document *ast.Term, path []*ast.Term, value *ast.Term) *ast.Term {
 	if document != nil {
 		if object, ok := document.Value.(ast.Object); ok {
 			child = object.Get(path[0])
+			m.made(int64(object.Len()) + 1)
 			out = ast.NewObjectWithCapacity(object.Len() + 1)
 			object.Foreach(func(k, v *ast.Term) {
 				if child == nil || !same(k, path[0]) {
@@ -53,7 +58,7 @@ func upserted(document *ast.Term, path []*ast.Term, value *ast.Term) *ast.Term {
 			})
 		}
 	}
-	out.Insert(path[0], upserted(child, path[1:], value))
+	out.Insert(path[0], m.upserted(child, path[1:], value))
 	return ast.NewTerm(out)
 }
 

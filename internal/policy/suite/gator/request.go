@@ -3,12 +3,14 @@
 package gator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -58,10 +60,22 @@ func reviewed(review map[string]any) (*policy.Request, error) {
 		DryRun:   in.DryRun != nil && *in.DryRun, Now: reports.Now()}
 	r.Object, _ = given["object"].(map[string]any)
 	r.OldObject, _ = given["oldObject"].(map[string]any)
-	if r.Judged() == nil {
+	judged := r.Judged()
+	if judged == nil {
 		return nil, errors.New("the AdmissionReview has no object, and on DELETE no oldObject")
 	}
+	complete(r, &unstructured.Unstructured{Object: judged})
 	return r, nil
+}
+
+// complete fills in what a request lacks by the object that it is about: gator matches constraints by the object.
+func complete(r *policy.Request, object *unstructured.Unstructured) {
+	if r.Kind.Kind == "" {
+		gvk := object.GroupVersionKind()
+		r.Kind = policy.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}
+	}
+	r.Namespace = cmp.Or(r.Namespace, object.GetNamespace())
+	r.Name = cmp.Or(r.Name, object.GetName())
 }
 
 // others are the objects of the case's inventory.

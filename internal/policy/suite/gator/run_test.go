@@ -71,6 +71,12 @@ request:
   userInfo: {username: mallory}
   oldObject: {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop, labels: {team: x, app: y}}}
 `,
+		"kindless.yaml": `apiVersion: admission.k8s.io/v1
+kind: AdmissionReview
+request:
+  operation: UPDATE
+  object: {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop, labels: {team: x}}}
+`,
 		"empty.yaml": "{apiVersion: admission.k8s.io/v1, kind: AdmissionReview, request: {operation: CREATE}}",
 	} {
 		fsys["suites/labels/"+name] = &fstest.MapFile{Data: []byte(text)}
@@ -120,6 +126,8 @@ func TestACaseHoldsAsItDoesInGator(t *testing.T) {
 		"a message":                    {"bare", "", "{violations: 1, message: 'label (team|x) is'}", ""},
 		"another message":              {"bare", "", "{violations: no, message: nowhere}", ""},
 		"a request":                    {"delete", "", "{violations: 1, message: ^nobody}", ""},
+		"object is what is deleted":    {"delete", "", "{violations: 1}", ""},
+		"a request without its kind":   {"kindless", "", "{violations: 1, message: label app is}", ""},
 		"yes and none":                 {"good", "", "{}", "want at least one violation, got no violation"},
 		"no and some":                  {"bare", "", "{violations: no}", "want no violation, got 2: "},
 		"another number":               {"bare", "", "{violations: 3}", "want 3 violations, got 2"},

@@ -31,6 +31,9 @@ func NeedsTopdown(compiler *ast.Compiler) string {
 	var problems []string
 	for _, rule := range rules {
 		problems = append(problems, problemsOf(rule)...)
+		if e := functionBeforeDocument(compiler, rule); e != nil {
+			problems = append(problems, fmt.Sprintf("%s replaces a function before input or data in %s", rule.Ref(), e))
+		}
 		prefix := rule.Ref().StringPrefix()
 		for n := 1; n < len(prefix); n++ {
 			if other, ok := variable[prefix[:n].String()]; ok {
@@ -52,6 +55,35 @@ func problemsOf(rule *ast.Rule) (problems []string) {
 			fmt.Sprintf("%s writes %s, of which topdown takes equal parts for different ones", rule.Ref(), literal))
 	}
 	return problems
+}
+
+// functionBeforeDocument is an expression of a rule that replaces a function and then, by a later `with`, input, data
+// or a part of them; nil for none. OPA's planner numbers the latter without the former (planWithRec of v1.22.2), and
+// so gives the value to the document that stands in its place.
+func functionBeforeDocument(compiler *ast.Compiler, rule *ast.Rule) (found *ast.Expr) {
+	ast.WalkExprs(rule, func(e *ast.Expr) bool {
+		function := false
+		for _, w := range e.With {
+			target, ok := w.Target.Value.(ast.Ref)
+			switch {
+			case !ok:
+			case replacesFunction(compiler, target):
+				function = true
+			case function && found == nil:
+				found = e
+			}
+		}
+		return found != nil
+	})
+	return found
+}
+
+func replacesFunction(compiler *ast.Compiler, target ast.Ref) bool {
+	if target[0].Equal(ast.InputRootDocument) {
+		return false
+	}
+	return !target[0].Equal(ast.DefaultRootDocument) ||
+		slices.ContainsFunc(compiler.GetRulesExact(target), func(r *ast.Rule) bool { return len(r.Head.Args) > 0 })
 }
 
 // constantAfterName says that a rule's name goes on with a constant that is no text.

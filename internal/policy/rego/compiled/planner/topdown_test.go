@@ -29,6 +29,16 @@ func TestNeedsTopdown(t *testing.T) {
 			rules: "p := {x, 1} if x := input.a", want: "of which topdown takes equal parts for different ones"},
 		"an object with variables as keys": {rules: "p := {x: 1, y: 2} if { x := input.a; y := input.b }",
 			want: "of which topdown takes equal parts for different ones"},
+		"a function replaced before input": {
+			rules: "f(x) := x\ng(x) := 1\nq if f(1) == input.a\np if q with f as g with input.a as 1",
+			want:  "data.test.p replaces a function before input or data in "},
+		"a built-in function replaced before data": {
+			rules: "g(x) := 1\nq if count([]) == data.a\np if { [1 | q with count as g with data.a as 1] }",
+			want:  "data.test.p replaces a function before input or data in "},
+		"a function replaced after input isn't one": {
+			rules: "f(x) := x\ng(x) := 1\nq if f(1) == input.a\np if q with input.a as 1 with f as g"},
+		"functions replaced alone don't": {
+			rules: "f(x) := x\ng(x) := 1\nq if f(1) == count([])\np if q with f as g with count as g"},
 		"what is looked for among variables doesn't": {rules: `p if { x := "a"; input.a in [x, "b"] }`},
 	} {
 		t.Run(name, func(t *testing.T) {
