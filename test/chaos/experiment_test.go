@@ -3,12 +3,8 @@
 package chaos_test
 
 import (
-	"bytes"
 	"context"
 	"net/http"
-	"slices"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -59,8 +55,8 @@ type rollout struct {
 	namespace string
 	policyOf  *v1alpha1.ClusterRegoPolicy
 	from      map[*rig.Manager]int
-	// begun says that the manager has written something of it.
-	begun atomic.Bool
+	// any matches every write of the rollout: to targets, and Evenkeel's own records.
+	any faultproxy.Match
 }
 
 // roll makes the fleet; the policy that begins the rollout comes with start.
@@ -70,6 +66,7 @@ func (e *experiment) roll(ctx context.Context, f fleet) *rollout {
 	f.create(ctx, namespace)
 	r := &rollout{experiment: e, fleet: f, namespace: namespace, policyOf: f.policy(namespace),
 		from: map[*rig.Manager]int{}}
+	r.any = rig.RolloutWrites(namespace, r.target)
 	for _, m := range e.managers {
 		r.from[m] = len(m.Proxy.Writes())
 	}
@@ -85,20 +82,6 @@ func (r *rollout) start(ctx context.Context) {
 // target matches writes to the fleet.
 func (r *rollout) target(q faultproxy.Request) bool {
 	return q.IsWrite() && q.Resource == r.resource() && q.Namespace == r.namespace
-}
-
-// any matches every write of the rollout: to targets, and Evenkeel's own records. What the
-// manager still writes of rollouts before it comes before any write that names this one.
-func (r *rollout) any(q faultproxy.Request) bool {
-	if !q.IsWrite() {
-		return false
-	}
-	if strings.Contains(q.Path, r.namespace) || bytes.Contains(q.Body, []byte(r.namespace)) {
-		r.begun.Store(true)
-	}
-	records := []string{"remediations", "remediationslices", "remediationbreakers"}
-	own := q.Group == v1alpha1.GroupVersion.Group && slices.Contains(records, q.Resource)
-	return r.begun.Load() && (own || r.target(q))
 }
 
 // await waits for the phase, counts what became of every target, and removes

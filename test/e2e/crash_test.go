@@ -32,7 +32,8 @@ var _ = Describe("A rollout whose manager is killed", func() {
 			nth := 1
 			for ; ; nth++ {
 				run := newCrashRun(ctx, manager, "crash")
-				killed := manager.Proxy.Nth(nth, rollout(run.namespace), fault(manager))
+				writes := rig.RolloutWrites(run.namespace, target(run.namespace))
+				killed := manager.Proxy.Nth(nth, writes, fault(manager))
 				run.begin(ctx)
 				Eventually(ctx, func() bool { return killed.Hits() == 1 || run.ended(ctx) }).Should(BeTrue())
 				manager.Proxy.Reset()

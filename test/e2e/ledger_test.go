@@ -3,12 +3,8 @@
 package e2e_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
-	"slices"
-	"strings"
-	"sync/atomic"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -21,24 +17,6 @@ import (
 func target(namespace string) faultproxy.Match {
 	return func(r faultproxy.Request) bool {
 		return r.IsWrite() && r.Resource == "configmaps" && r.Namespace == namespace
-	}
-}
-
-// rollout matches every write of the rollout of a policy that is named as its namespace:
-// targets and Evenkeel's own records. What the manager still writes of rollouts before it,
-// the breaker of all among it, isn't of this one: it comes before any write that names the policy.
-func rollout(namespace string) faultproxy.Match {
-	records := []string{"remediations", "remediationslices", "remediationbreakers"}
-	var begun atomic.Bool
-	return func(r faultproxy.Request) bool {
-		if !r.IsWrite() {
-			return false
-		}
-		if strings.Contains(r.Path, namespace) || bytes.Contains(r.Body, []byte(namespace)) {
-			begun.Store(true)
-		}
-		return begun.Load() && (r.Group == v1alpha1.GroupVersion.Group && slices.Contains(records, r.Resource) ||
-			target(namespace)(r))
 	}
 }
 

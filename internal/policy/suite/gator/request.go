@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -64,18 +63,13 @@ func reviewed(review map[string]any) (*policy.Request, error) {
 	if judged == nil {
 		return nil, errors.New("the AdmissionReview has no object, and on DELETE no oldObject")
 	}
-	complete(r, &unstructured.Unstructured{Object: judged})
-	return r, nil
-}
-
-// complete fills in what a request lacks by the object that it is about: gator matches constraints by the object.
-func complete(r *policy.Request, object *unstructured.Unstructured) {
+	// What the request lacks, the object says: gator matches constraints by that.
+	about := policy.NewAudit(judged, nil, r.Now)
 	if r.Kind.Kind == "" {
-		gvk := object.GroupVersionKind()
-		r.Kind = policy.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}
+		r.Kind = about.Kind
 	}
-	r.Namespace = cmp.Or(r.Namespace, object.GetNamespace())
-	r.Name = cmp.Or(r.Name, object.GetName())
+	r.Namespace, r.Name = cmp.Or(r.Namespace, about.Namespace), cmp.Or(r.Name, about.Name)
+	return r, nil
 }
 
 // others are the objects of the case's inventory.
