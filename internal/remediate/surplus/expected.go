@@ -151,7 +151,7 @@ func Beyond(e *v1alpha1.ExpectedContent, live *unstructured.Unstructured, subres
 	owners, ours := kube.FieldOwnersOf(live.Object, live.GetManagedFields()), ownTime(live, own)
 	for _, d := range differences {
 		_, other := action.Beyond(fix, []action.Field{{Path: d.Path}})
-		if (other || d.Removed) && !setSince(e, owners, d, own) {
+		if (other || d.Removed) && !setSince(e, owners, d, own, ours) {
 			out.add(d, live, now == e.Others && !withinOneSecond(owners, d, own, ours))
 		}
 	}
@@ -171,14 +171,23 @@ func (f *Found) add(d action.Difference, live *unstructured.Unstructured, alone 
 
 // setSince says whether somebody else has set a place since our write. Of what is gone
 // nobody can tell.
-func setSince(e *v1alpha1.ExpectedContent, owners *kube.FieldOwners, d action.Difference, own string) bool {
+func setSince(e *v1alpha1.ExpectedContent, owners *kube.FieldOwners, d action.Difference, own string,
+	ours *metav1.Time) bool {
 	place := action.Tokens(d.Path)
 	if d.Removed {
 		place = append(place, "") // set as a whole only
 	}
 	return owners.AnyOwns(place, func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager != own && !wroteBefore(e, entry)
+		return entry.Manager != own && (!wroteBefore(e, entry) || keptWithStatus(entry, ours))
 	})
+}
+
+// keptWithStatus says whether a place is one that a controller keeps by writing the status,
+// such as a Deployment's revision, and that it has written within the second of our write, or
+// later: it follows each of our writes, often within the second, and so it is taken for the
+// controller's, though a webhook may have changed it.
+func keptWithStatus(entry metav1.ManagedFieldsEntry, ours *metav1.Time) bool {
+	return entry.Subresource == policy.StatusSubresource && ours != nil && !entry.Time.Before(ours)
 }
 
 // withinOneSecond says whether somebody else may have set a place after our write without a

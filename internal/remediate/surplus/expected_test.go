@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
@@ -148,6 +149,44 @@ func TestAnEditWithinASecondIsToldAndLeft(t *testing.T) {
 			}
 			if undone := len(b.Added) > 0; undone != tc.undone || undone != (b.Kept == "") {
 				t.Errorf("%+v: %s", b, tc.reason)
+			}
+		})
+	}
+}
+
+// TestARevisionIsTheControllers has a controller keep an annotation by writing the status, as
+// that of Deployments does, once before our write and once after it.
+func TestARevisionIsTheControllers(t *testing.T) {
+	type m = map[string]any
+	const revision, other = `{"f:data": {".": {}, "f:revision": {}}}`, `{"f:status": {"f:replicas": {}}}`
+	cases := map[string]struct {
+		subresource, fields string
+		wrote, again, ours  int // the seconds of the controller's writes and of ours
+		told                bool
+	}{
+		"all within one second":                           {"status", revision, 2, 2, 2, false},
+		"the controller's second write is a second later": {"status", revision, 2, 3, 2, false},
+		"the controller has written a second before us":   {"status", revision, 1, 1, 2, true},
+		"it keeps other places with the status":           {"status", other, 2, 2, 2, true},
+		"it doesn't write the status":                     {"", revision, 2, 2, 2, true},
+		"nothing says any more when we have written":      {"status", revision, 2, 2, -1, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			held := func(revision string, at int) *unstructured.Unstructured {
+				entries := []metav1.ManagedFieldsEntry{fixtest.Owner("controller", tc.subresource, tc.fields, at)}
+				if tc.ours >= 0 {
+					entries = append(entries, fixtest.Owner(v1alpha1.FieldManager, "", `{"f:spec": {"f:fix": {}}}`, tc.ours))
+				}
+				return fixtest.Holding(m{"revision": revision}, "Deployment", entries...)
+			}
+			proof, err := Expect(held("1", tc.wrote), "", v1alpha1.FieldManager)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := Beyond(proof, held("2", tc.again), "", v1alpha1.FieldManager)
+			if err != nil || (b.Path != "") != tc.told {
+				t.Errorf("%+v, %v", b, err)
 			}
 		})
 	}
