@@ -12,6 +12,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,7 +45,7 @@ spec:
       package rule
 
       violation[{"msg": msg}] {
-        input.review.object.data.state != input.parameters.state
+        not input.review.object.data.state == input.parameters.state
         msg := sprintf("state must be %%v", [input.parameters.state])
       }
 `, strings.ToLower(kind), kind)
@@ -67,6 +71,20 @@ func changes(ctx context.Context, object *unstructured.Unstructured, value any, 
 	GinkgoHelper()
 	rig.Update(ctx, suite.API, object, func() {
 		Expect(unstructured.SetNestedField(object.Object, value, field...)).To(Succeed())
+	})
+}
+
+// asks has Gatekeeper's webhook asked about some operations, until the end of the spec.
+func asks(ctx context.Context, operations ...admissionregistrationv1.OperationType) {
+	GinkgoHelper()
+	config := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "gatekeeper-validating-webhook-configuration"}}
+	set := func(ctx context.Context, operations []admissionregistrationv1.OperationType) {
+		rig.Update(ctx, suite.API, config, func() { config.Webhooks[0].Rules[0].Operations = operations })
+	}
+	set(ctx, operations)
+	DeferCleanup(func(ctx context.Context) {
+		set(ctx, []admissionregistrationv1.OperationType{"CREATE", "UPDATE"})
 	})
 }
 
@@ -259,6 +277,68 @@ var _ = Describe("A cluster with Gatekeeper", func() {
 		Expect(migrates(ctx, 1, "switch", name, "--yes")).To(ContainSubstring(
 			"doesn't ask Evenkeel's webhook of Node"))
 		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
+	})
+
+	It("is asked about the deletions that Gatekeeper's webhook is, and switched though a kind isn't served",
+		func(ctx context.Context) {
+			object := enforced(ctx, "deny")
+			asks(ctx, "CREATE", "UPDATE", "DELETE")
+			changes(ctx, object, []any{map[string]any{"apiGroups": []any{"", "extensions", "example.org"},
+				"kinds": []any{"ConfigMap", "Ingress", "Thing"}}}, "spec", "match", "kinds")
+			old := fixture.ConfigMap(namespace, "old")
+			changes(ctx, object, "dryrun", "spec", "enforcementAction")
+			Eventually(ctx, func() error { return suite.API.Create(ctx, old.DeepCopy()) }).Should(Succeed())
+			changes(ctx, object, "deny", "spec", "enforcementAction")
+			refusal := func() string {
+				if err := suite.API.Delete(ctx, old.DeepCopy(), client.DryRunAll); err != nil {
+					return err.Error()
+				}
+				return ""
+			}
+			Eventually(ctx, refusal).Should(ContainSubstring("validation.gatekeeper.sh"))
+
+			name := kind + "/" + namespace
+			said := migrates(ctx, 0, "apply", "--yes")
+			Expect(said).To(And(ContainSubstring("this cluster doesn't serve Ingress, Thing, "),
+				ContainSubstring("webhook isn't asked in gatekeeper-system")))
+			Expect(suite.Policy(ctx, namespace).Spec.Admission.Operations).To(ConsistOf(
+				v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationDelete))
+			settled(ctx, name)
+			migrates(ctx, 0, "switch", name, "--yes", "--delay=1s")
+			Eventually(ctx, refusal).Should(And(ContainSubstring("state must be good"),
+				Not(ContainSubstring("validation.gatekeeper.sh"))))
+			migrates(ctx, 0, "switch-back", name, "--yes", "--delay=1s")
+			asks(ctx, "CREATE", "UPDATE")
+			Expect(migrates(ctx, 1, "status")).To(ContainSubstring("what its webhook is asked about"))
+		})
+
+	It("has evictions judged where a constraint names them", func(ctx context.Context) {
+		object := enforced(ctx, "deny")
+		rig.Update(ctx, suite.API, object, func() {
+			unstructured.RemoveNestedField(object.Object, "spec", "match", "labelSelector")
+			Expect(unstructured.SetNestedSlice(object.Object, []any{map[string]any{"apiGroups": []any{"policy"},
+				"kinds": []any{"Eviction"}}}, "spec", "match", "kinds")).To(Succeed())
+		})
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}}}
+		suite.Create(ctx, pod)
+		refusal := func() string {
+			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod.Name},
+				DeleteOptions: &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}}
+			if err := suite.API.SubResource("eviction").Create(ctx, pod.DeepCopy(), eviction,
+				client.DryRunAll); err != nil {
+				return err.Error()
+			}
+			return ""
+		}
+		Eventually(ctx, refusal).Should(ContainSubstring("validation.gatekeeper.sh"))
+		name := kind + "/" + namespace
+		migrates(ctx, 0, "apply", "--yes")
+		settled(ctx, name)
+		migrates(ctx, 0, "switch", name, "--yes", "--delay=1s")
+		Eventually(ctx, refusal).Should(And(ContainSubstring("state must be good"),
+			Not(ContainSubstring("validation.gatekeeper.sh"))))
+		migrates(ctx, 0, "switch-back", name, "--yes", "--delay=1s")
 	})
 
 	It("leaves what a person has changed after a switch as it is", func(ctx context.Context) {

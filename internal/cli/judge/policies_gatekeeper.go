@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
@@ -89,18 +87,7 @@ func (c *policyChoice) kindsBy(asked lister) (kinds []gatekeeper.Kind, err error
 		}
 		c.unlisted = fmt.Errorf("constraints on every kind may mean more than is judged: %w", err)
 	}
-	for _, list := range served {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			continue
-		}
-		for i := range list.APIResources {
-			if r := &list.APIResources[i]; slices.Contains(r.Verbs, "list") {
-				kinds = append(kinds, gatekeeper.Kind{Group: version.Group, Kind: r.Kind, Scope: scopeOf(r)})
-			}
-		}
-	}
-	return kinds, nil
+	return gatekeeper.KindsOf(served), nil
 }
 
 // incomplete says what isn't judged of Gatekeeper's constraints, for a report on a cluster.
@@ -111,13 +98,6 @@ func (c *policyChoice) incomplete() (said []string) {
 		}
 	}
 	return said
-}
-
-func scopeOf(r *metav1.APIResource) string {
-	if r.Namespaced {
-		return string(apiextensionsv1.NamespaceScoped)
-	}
-	return string(apiextensionsv1.ClusterScoped)
 }
 
 // askedOf are the objects of Gatekeeper's that no policy can be made of and that are asked for, "KIND/NAME": what they

@@ -74,16 +74,14 @@ func (o *applyOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	opts := o.options()
+	opts := o.options(e.source.Options())
 	opts.Names = e.names()
 	items := gatekeeper.Migrate(e.source.Documents, opts)
 	out := cmd.OutOrStdout()
 	if err := o.tellOf(cmd, out, items); err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}
-	for _, exemption := range e.source.Exemptions {
-		fmt.Fprintln(out, "warning:", exemption)
-	}
+	e.tellExemptions(out)
 	if err := o.ask(cmd, items); err != nil {
 		return err
 	}

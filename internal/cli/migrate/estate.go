@@ -134,6 +134,13 @@ func (e *estate) unpaired() []row {
 	return out
 }
 
+// tellExemptions says what of Gatekeeper's exemptions no policy has.
+func (e *estate) tellExemptions(out io.Writer) {
+	for _, exemption := range e.source.Exemptions {
+		fmt.Fprintln(out, "warning:", exemption)
+	}
+}
+
 // names are the names of the policies that stand for constraints, which they keep: also of one that is gone, and
 // enforced in its constraint's place.
 func (e *estate) names() map[string]string {

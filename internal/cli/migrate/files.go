@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,8 +26,9 @@ import (
 // migrateOptions are the flags of migrate gatekeeper.
 type migrateOptions struct {
 	metadata
-	output string
-	force  bool
+	output     string
+	force      bool
+	operations []string
 }
 
 func newMigrateGatekeeperCommand() *cobra.Command {
@@ -39,7 +41,9 @@ standard input, and writes each ConstraintTemplate as a RegoTemplate and each co
 ClusterRegoPolicy that names it, with the same verdicts: a file each, or all on standard
 output. What can't be expressed is listed with what to do, and nothing of it is written.
 CustomResourceDefinitions among the files tell which kinds a constraint on every kind
-means beside those of Kubernetes, and which of them live in namespaces.
+means beside those of Kubernetes, and which of them live in namespaces. Gatekeeper's
+ValidatingWebhookConfiguration among them tells which operations its webhook is asked
+about, and so the policies; without it --operations does.
 
 The commands below it (apply, compare, switch, switch-back, status) move a cluster in which
 Gatekeeper runs. A file of such a name is given as ./apply.
@@ -49,7 +53,8 @@ flags give them. It ends with code 0 when every constraint was migrated, with 1 
 something needs work, with 2 when it was called wrongly, and with 3 when something
 couldn't be read or written.`,
 		Example: `  evenkeel migrate gatekeeper gatekeeper/ -o policies --owner platform-security
-  kubectl get constrainttemplates,constraints,crds -o yaml | evenkeel migrate gatekeeper - > policies.yaml`,
+  kubectl get constrainttemplates,constraints,crds,validatingwebhookconfigurations -o yaml |
+    evenkeel migrate gatekeeper - > policies.yaml`,
 		Args: command.TakesPaths,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
@@ -57,19 +62,47 @@ couldn't be read or written.`,
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "directory to write a file a policy to, and a file a "+
 		"template to templates/ in it (default: all on standard output)")
 	cmd.Flags().BoolVar(&o.force, "force", false, "write over files that are there")
+	cmd.Flags().StringSliceVar(&o.operations, "operations", []string{"CREATE", "UPDATE"}, "admission operations that "+
+		"Gatekeeper's webhook is asked about, of CREATE, UPDATE, DELETE and CONNECT, where its "+
+		"ValidatingWebhookConfiguration isn't among the files")
 	o.addFlags(cmd)
 	return cmd
+}
+
+// asked are the operations that the flag names.
+func (o *migrateOptions) asked() (ops []v1alpha1.Operation, err error) {
+	all := []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationDelete,
+		v1alpha1.OperationConnect}
+	for _, name := range o.operations {
+		op := v1alpha1.Operation(strings.ToUpper(strings.TrimSpace(name)))
+		if !slices.Contains(all, op) {
+			return nil, fmt.Errorf("--operations: %q isn't an admission operation: give CREATE, UPDATE, DELETE or "+
+				"CONNECT", name)
+		}
+		if !slices.Contains(ops, op) {
+			ops = append(ops, op)
+		}
+	}
+	if len(ops) == 0 {
+		return nil, errors.New("--operations must name what the webhook is asked about, for example " +
+			"CREATE,UPDATE,DELETE")
+	}
+	return ops, nil
 }
 
 func (o *migrateOptions) run(cmd *cobra.Command, paths []string) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
+	operations, err := o.asked()
+	if err != nil {
+		return command.Exit(command.ExitUsage, err)
+	}
 	documents, unread := manifest.Read(cmd.Context(), paths, cmd.InOrStdin(), manifest.Options{})
 	if err := cmd.Context().Err(); err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}
-	items := gatekeeper.Migrate(documents, o.options())
+	items := gatekeeper.Migrate(documents, o.options(gatekeeper.Options{Operations: operations}))
 	if err := o.write(cmd.OutOrStdout(), items); err != nil {
 		return err
 	}

@@ -73,6 +73,32 @@ func TestMigrateGatekeeperWritesPoliciesThatWork(t *testing.T) {
 	}
 }
 
+// TestOperationsOfTheWebhookAreGiven has no configuration of the webhook among the files.
+func TestOperationsOfTheWebhookAreGiven(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("all.yaml", []byte(gatekeeperFiles), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for given, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"CREATE,UPDATE,DELETE": {0, "operations: - CREATE - UPDATE - DELETE"},
+		"delete":               {0, "operations: - DELETE"},
+		"DELETED":              {command.ExitUsage, `"DELETED" isn't an admission operation`},
+		"":                     {command.ExitUsage, "must name what the webhook is asked about"},
+	} {
+		out, message, code := commandline.Invoke(t, NewCommand(), "gatekeeper", "all.yaml", "--operations", given)
+		if code != want.code || !strings.Contains(strings.Join(strings.Fields(out+message), " "), want.text) {
+			t.Errorf("%q: code %d (%s), output\n%s", given, code, message, out)
+		}
+	}
+	out, _, _ := commandline.Invoke(t, NewCommand(), "gatekeeper", "all.yaml")
+	if strings.Contains(out, "operations:") {
+		t.Errorf("the default is written:\n%s", out)
+	}
+}
+
 // TestMigrateGatekeeperWritesEachTemplateToItsOwnFile has templates whose names aren't such as files, and objects, may
 // have, or are taken.
 func TestMigrateGatekeeperWritesEachTemplateToItsOwnFile(t *testing.T) {

@@ -27,8 +27,10 @@ func (m *metadata) addFlags(cmd *cobra.Command) {
 		"how much a violation matters: Critical, High, Medium or Low")
 }
 
-func (m *metadata) options() gatekeeper.Options {
-	return gatekeeper.Options{Owner: m.owner, Runbook: m.runbook, Severity: v1alpha1.Severity(m.severity)}
+// options adds what the flags give to what else is known.
+func (m *metadata) options(known gatekeeper.Options) gatekeeper.Options {
+	known.Owner, known.Runbook, known.Severity = m.owner, m.runbook, v1alpha1.Severity(m.severity)
+	return known
 }
 
 func (m *metadata) validate() error {

@@ -115,6 +115,7 @@ func (o *switchOptions) forward(cmd *cobra.Command, name string) error {
 		return command.Exit(command.ExitFailed, err)
 	}
 	out := cmd.OutOrStdout()
+	e.tellExemptions(out)
 	fmt.Fprintf(out, "1. policy %s gets admission.action %s, and is awaited in force\n2. constraint %s gets "+
 		"enforcementAction dryrun\n", p.policy.Name, action, p.constraint.ID())
 	if o.dryRun {

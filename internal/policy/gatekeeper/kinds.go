@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
@@ -78,14 +80,43 @@ func Judged(group, kind string) bool {
 // kindsDefined are the kinds of the CustomResourceDefinitions among documents.
 func kindsDefined(documents []manifest.Document) (kinds []Kind) {
 	for i := range documents {
-		object := documents[i].Object
-		if object["kind"] != "CustomResourceDefinition" || groupOf(object) != "apiextensions.k8s.io" {
+		if object := documents[i].Object; definesKind(object) {
+			kinds = append(kinds, kindDefined(object))
+		}
+	}
+	return kinds
+}
+
+func definesKind(object map[string]any) bool {
+	return object["kind"] == "CustomResourceDefinition" && groupOf(object) == "apiextensions.k8s.io"
+}
+
+// kindDefined is the kind of a CustomResourceDefinition.
+func kindDefined(object map[string]any) Kind {
+	group, _, _ := unstructured.NestedString(object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(object, "spec", "names", "kind")
+	scope, _, _ := unstructured.NestedString(object, "spec", "scope")
+	return Kind{Group: group, Kind: kind, Scope: scope}
+}
+
+// KindsOf are the kinds that a cluster serves and lists.
+func KindsOf(served []*metav1.APIResourceList) (kinds []Kind) {
+	for _, list := range served {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
 			continue
 		}
-		group, _, _ := unstructured.NestedString(object, "spec", "group")
-		kind, _, _ := unstructured.NestedString(object, "spec", "names", "kind")
-		scope, _, _ := unstructured.NestedString(object, "spec", "scope")
-		kinds = append(kinds, Kind{Group: group, Kind: kind, Scope: scope})
+		for i := range list.APIResources {
+			r := &list.APIResources[i]
+			if !slices.Contains(r.Verbs, "list") {
+				continue
+			}
+			k := Kind{Group: version.Group, Kind: r.Kind, Scope: clusterScoped}
+			if r.Namespaced {
+				k.Scope = namespaced
+			}
+			kinds = append(kinds, k)
+		}
 	}
 	return kinds
 }

@@ -25,6 +25,12 @@ type Options struct {
 	// Kinds are kinds that there are beside those of Kubernetes and of the CustomResourceDefinitions among the
 	// documents: constraints that leave kinds open mean them too.
 	Kinds []Kind
+	// Served says that Kinds are all that the cluster serves, so that those of Kubernetes that aren't among them aren't
+	// there.
+	Served bool
+	// Operations are those that Gatekeeper's webhook is asked about, where no ValidatingWebhookConfiguration among the
+	// documents tells; none for CREATE and UPDATE, its default.
+	Operations []v1alpha1.Operation
 	// Names are the names of policies that stand for constraints already, by KIND/NAME of those: they keep them, and no
 	// other policy gets one.
 	Names map[string]string
@@ -69,13 +75,7 @@ type Item struct {
 func Migrate(documents []manifest.Document, opts Options) []Item {
 	m := &migration{opts: opts, rules: map[string]*rule{}, told: map[string]bool{}, templates: map[string]string{},
 		used: map[string]bool{}, names: map[string]bool{}}
-	for i := range documents {
-		switch groupOf(documents[i].Object) {
-		case "config.gatekeeper.sh", "syncset.gatekeeper.sh":
-			m.synced = append(m.synced, synced(documents[i].Object)...)
-		}
-	}
-	m.kinds = known(BuiltIn(), kindsDefined(documents), opts.Kinds)
+	m.Estate = NewEstate(documents, opts)
 	for i := range documents {
 		m.learn(&documents[i])
 	}
@@ -129,9 +129,8 @@ type migration struct {
 	templates map[string]string
 	used      map[string]bool // kinds that there is a constraint of
 	names     map[string]bool // names of policies that are taken, and KIND/NAME of constraints that have one
-	kinds     []Kind          // all that are known
-	// synced are the kinds that Gatekeeper replicates.
-	synced []syncedKind
+
+	*Estate
 }
 
 // learn keeps a template, and which there are constraints of.
@@ -150,7 +149,7 @@ func (m *migration) learn(d *manifest.Document) {
 	if m.rules[kind] != nil {
 		return // the first counts
 	}
-	m.rules[kind] = newRule(t, m.synced)
+	m.rules[kind] = newRule(t, m.synced, m.asked.untold(v1alpha1.OperationDelete))
 	if other, taken := m.templates[name]; taken {
 		m.rules[kind].refuse(fmt.Sprintf("ConstraintTemplate %s of kind %s has its name: rename one of them", name,
 			other))
@@ -257,9 +256,9 @@ func (m *migration) constraint(object map[string]any, kind, name string, item *I
 	if err != nil {
 		return nil, nil, err
 	}
-	var kindNotes, refused []string
-	kindNotes, item.Warnings, refused = c.Match.reach(m.kinds, m.opts.InMemory)
-	refused = append(c.refusals(), refused...)
+	reached := c.Match.reach(m.kinds, &m.asked, m.opts.InMemory)
+	item.Warnings = reached.warnings
+	refused := append(c.refusals(), reached.refused...)
 	policyName, renamed, err := m.name(kind, name)
 	if err != nil {
 		refused = append(refused, err.Error())
@@ -272,7 +271,9 @@ func (m *migration) constraint(object map[string]any, kind, name string, item *I
 	}
 	p, notes, err := c.policy(policyName, r, m.opts)
 	if err == nil {
-		notes = append(notes, kindNotes...)
+		var askedNotes []string
+		p.Spec.Admission.Operations, askedNotes = m.asked.operations(reached.kinds, len(reached.subresources) > 0)
+		notes = slices.Concat(notes, reached.notes, askedNotes)
 		if renamed != "" {
 			keepName(p, kind, name)
 			notes = append(notes, renamed)

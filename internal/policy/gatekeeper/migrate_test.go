@@ -262,13 +262,21 @@ func TestWhatIsOnlySpokenOf(t *testing.T) {
 
 // Gatekeeper's webhook isn't asked about deletions unless it is told to; nor is a migrated policy.
 func TestARuleThatNamesDeletionsSaysSo(t *testing.T) {
-	for spoken, want := range map[string]bool{
-		`input.review.operation == "DELETE"`: true,
-		`input.review.operation == "UPDATE"`: false,
+	const deletes = `input.review.operation == "DELETE"`
+	for _, tc := range []struct {
+		spoken, webhook string
+		want            bool
+	}{
+		{deletes, "", true},
+		{`input.review.operation == "UPDATE"`, "", false},
+		{deletes, asking(`{apiGroups: ["*"], resources: ["*"], operations: [CREATE, UPDATE]}`), false},
 	} {
-		items := migrated(t, strings.Replace(mustBear, "given :=", spoken+"\n        given :=", 1)+bearOwner)
+		spoken, want := tc.spoken, tc.want
+		items := migrated(t,
+			tc.webhook+strings.Replace(mustBear, "given :=", spoken+"\n        given :=", 1)+bearOwner)
 		says := slices.ContainsFunc(items, func(i gatekeeper.Item) bool {
-			return strings.Contains(strings.Join(i.Notes, "\n"), "add DELETE to spec.admission.operations")
+			return strings.Contains(strings.Join(i.Notes, "\n"),
+				"give its ValidatingWebhookConfiguration too, or --operations")
 		})
 		if says != want {
 			t.Errorf("%s: it says so: %t, want %t: %+v", spoken, says, want, items)

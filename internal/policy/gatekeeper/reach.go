@@ -9,44 +9,76 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
+// reached is what a policy must name to concern the objects that a constraint means.
+type reached struct {
+	// kinds are those that are named, and subresources what is named of others.
+	kinds        []Kind
+	subresources []policy.Subresource
+	// notes say what to know of that, warnings what is left out of it, and refused what stands in its way.
+	notes, warnings, refused []string
+}
+
 // reach finds which kinds a constraint means: match.kinds with match.scope becomes kinds that are named, and the
-// namespaces such that a policy concerns the same objects. It gives what to know of that, what is left out of it, and
-// what stands in its way; policies that are never stored have as many kinds as it takes, all that there are, and leave
-// out only what can't be told of.
-func (m *constraintMatch) reach(known []Kind, inMemory bool) (notes, warnings, refused []string) {
+// namespaces such that a policy concerns the same objects. Policies that are never stored have as many kinds as it
+// takes, all that there are, and leave out only what can't be told of.
+func (m *constraintMatch) reach(known kindSet, by *asked, inMemory bool) (r reached) {
 	if !slices.Contains([]string{"", everything, namespaced, clusterScoped}, m.Scope) {
-		return nil, nil, []string{fmt.Sprintf("match.scope %q: give Cluster, Namespaced or *", m.Scope)}
+		r.refused = []string{fmt.Sprintf("match.scope %q: give Cluster, Namespaced or *", m.Scope)}
+		return r
 	}
-	meant, refused := m.meant(known, inMemory)
+	meant, named, refused := m.meant(known.known, inMemory)
+	if !inMemory { // where objects of any kind are given as they are
+		var to []policy.Subresource
+		meant, to = withoutSent(meant)
+		r.subresources, r.notes = by.askedSubresources(to)
+	}
+	served, gone, none := known.withoutUnserved(meant, inMemory)
+	if r.notes = append(r.notes, gone...); len(r.subresources) == 0 {
+		refused = append(refused, none...)
+	}
+	if len(served) == 0 && len(r.subresources) == 0 && len(refused) == 0 {
+		refused = r.notes // of all that it names
+	}
 	if len(refused) > 0 {
-		return nil, nil, refused
+		return reached{refused: refused}
 	}
+	if len(served) == 0 {
+		m.Kinds = nil
+	} else if r = m.scoped(r, served, named, known, inMemory); len(r.refused) > 0 {
+		return r
+	}
+	m.Kinds = append(m.Kinds, subresourceEntries(r.subresources)...)
+	r.refused = m.tooMany(inMemory)
+	return r
+}
+
+// scoped has the constraint name those of the kinds that are within its scope; named says how many it names.
+func (m *constraintMatch) scoped(r reached, meant []Kind, named int, known kindSet, inMemory bool) reached {
 	within, untold := m.within(meant)
 	switch {
 	case inMemory && len(within) > 0:
-		warnings = untold
+		r.warnings = untold
 	case len(untold) > 0:
-		return nil, nil, untold
+		return reached{refused: untold}
 	}
-	return m.nameKinds(meant, within, inMemory), warnings, m.tooMany(inMemory)
+	r.kinds = within
+	if m.open() && !inMemory {
+		r.notes = append(r.notes, known.opened(len(within)))
+	}
+	r.notes = append(r.notes, m.nameKinds(within, named)...)
+	return r
 }
 
-// nameKinds has the constraint name the kinds of those that it means that are within its scope, and says what to know.
-func (m *constraintMatch) nameKinds(meant, within []Kind, inMemory bool) (notes []string) {
-	if m.open() && !inMemory {
-		notes = append(notes, fmt.Sprintf("Gatekeeper judges whatever kind there is; the policy names %s: those "+
-			"of Kubernetes, without events and leases, and those of the CustomResourceDefinitions among the files; "+
-			"migrate it again when there are others, and let the manager read them (evenkeel rbac)",
-			prose.Count(len(within), "kind")))
-	}
-	if m.open() || len(within) < len(meant) {
+// nameKinds has the constraint name some of the kinds that it means, and says what to know.
+func (m *constraintMatch) nameKinds(within []Kind, named int) (notes []string) {
+	if m.open() || len(within) < named {
 		m.Kinds = entries(within)
 	}
 	m.Kinds = divided(m.Kinds)
-	return append(notes, m.limitToNamespaced(within)...)
+	return m.limitToNamespaced(within)
 }
 
 // tooMany says that a policy can't be stored with so many entries.
@@ -68,13 +100,14 @@ func isOpen(r v1alpha1.ResourceMatch) bool { return opens(r.APIGroups) || opens(
 // opens says that a list of names means any.
 func opens(names []string) bool { return len(names) == 0 || slices.Contains(names, everything) }
 
-// meant are the kinds that match.kinds means, each once. In memory the known ones are all that objects are given of, so
-// that an entry may mean none.
-func (m *constraintMatch) meant(known []Kind, inMemory bool) (meant []Kind, refused []string) {
+// meant are the kinds that match.kinds means, each once, of so many that it names. In memory the known ones are all
+// that objects are given of, so that an entry may mean none.
+func (m *constraintMatch) meant(known []Kind, inMemory bool) (meant []Kind, named int, refused []string) {
 	given := m.Kinds
 	if len(given) == 0 {
 		given = []v1alpha1.ResourceMatch{{}}
 	}
+	there := slices.Concat(known, sentKinds())
 	for _, r := range given {
 		found := chosen(known, r)
 		if len(found) == 0 && inMemory {
@@ -85,12 +118,12 @@ func (m *constraintMatch) meant(known []Kind, inMemory bool) (meant []Kind, refu
 				"both, or give their CustomResourceDefinitions too", r.APIGroups, r.Kinds))
 		}
 		for _, k := range found {
-			if !slices.ContainsFunc(meant, k.same) {
+			if named++; !byProduct(k, found, there) && !slices.ContainsFunc(meant, k.same) {
 				meant = append(meant, k)
 			}
 		}
 	}
-	return meant, refused
+	return meant, named, refused
 }
 
 // absent is a kind for an entry that means none of those that there are: a policy names at least one.
@@ -109,8 +142,11 @@ func (m *constraintMatch) absent(r v1alpha1.ResourceMatch) Kind {
 }
 
 // chosen are the kinds of one entry of match.kinds: what is named, known or not, and of what is left open what is
-// known.
+// known. What is sent to subresources is meant only where its kind is named.
 func chosen(known []Kind, r v1alpha1.ResourceMatch) (found []Kind) {
+	if !opens(r.Kinds) {
+		known = slices.Concat(known, sentKinds())
+	}
 	if isOpen(r) {
 		return slices.DeleteFunc(slices.Clone(known), func(k Kind) bool {
 			return !opens(r.APIGroups) && !slices.Contains(r.APIGroups, k.Group) ||

@@ -34,8 +34,9 @@ type rule struct {
 	schema *parameterSchema
 }
 
-// newRule makes the RegoTemplate of a ConstraintTemplate; known are the kinds that Gatekeeper replicates.
-func newRule(t *constraintTemplate, known []syncedKind) *rule {
+// newRule makes the RegoTemplate of a ConstraintTemplate; known are the kinds that Gatekeeper replicates, and untold
+// says that it isn't known whether its webhook is asked about deletions.
+func newRule(t *constraintTemplate, known []syncedKind, untold bool) *rule {
 	r := &rule{of: t}
 	if len(validation.IsDNS1123Subdomain(t.Metadata.Name)) > 0 {
 		r.refuse(fmt.Sprintf("the name %q can't be a template's, nor a ConstraintTemplate's in a cluster: it must be "+
@@ -55,10 +56,12 @@ func newRule(t *constraintTemplate, known []syncedKind) *rule {
 	if r.refused = refused; len(refused) > 0 {
 		return r
 	}
-	if slices.ContainsFunc(modules, func(m v1alpha1.RegoLibrary) bool { return strings.Contains(m.Source, `"DELETE"`) }) {
+	if untold && slices.ContainsFunc(modules, func(m v1alpha1.RegoLibrary) bool {
+		return strings.Contains(m.Source, `"DELETE"`)
+	}) {
 		r.notes = append(r.notes, "its Rego names the operation DELETE, and its policies are asked about CREATE and "+
-			"UPDATE alone, as Gatekeeper's webhook is by default: where yours is asked about deletions, add DELETE to "+
-			"spec.admission.operations")
+			"UPDATE alone, as Gatekeeper's webhook is by default: where yours is asked about deletions, give its "+
+			"ValidatingWebhookConfiguration too, or --operations")
 	}
 	r.made = &v1alpha1.RegoTemplate{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "RegoTemplate"},

@@ -10,12 +10,12 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 )
 
 const (
@@ -53,22 +53,13 @@ func Answers(ctx context.Context, c client.Client) error {
 // the cluster serves: Gatekeeper wouldn't enforce the constraint there, whatever its status says.
 func AskedOfGatekeeper(ctx context.Context, objects dynamic.Interface, kinds discovery.DiscoveryInterface,
 	p *v1alpha1.ClusterRegoPolicy) error {
-	list, err := objects.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource(
-		"validatingwebhookconfigurations")).List(ctx, metav1.ListOptions{})
+	list, err := objects.Resource(webhookConfigurations()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list ValidatingWebhookConfigurations: %w", err)
 	}
 	theirs := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	for i := range list.Items {
-		config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, config); err != nil {
-			return fmt.Errorf("read the ValidatingWebhookConfiguration %s: %w", list.Items[i].GetName(), err)
-		}
-		for j := range config.Webhooks {
-			if config.Webhooks[j].Name == theirWebhook {
-				theirs.Webhooks = append(theirs.Webhooks, config.Webhooks[j])
-			}
-		}
+		theirs.Webhooks = append(theirs.Webhooks, gatekeeper.Webhooks(list.Items[i].Object)...)
 	}
 	if len(theirs.Webhooks) == 0 {
 		return fmt.Errorf("no ValidatingWebhookConfiguration has the webhook %s, so that Gatekeeper refuses nothing: "+

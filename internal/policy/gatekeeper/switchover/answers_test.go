@@ -67,7 +67,7 @@ func TestKindsThatGatekeepersWebhookIsNotAskedOf(t *testing.T) {
 				APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"},
 				ObjectMeta: metav1.ObjectMeta{Name: "any"}, Webhooks: []webhook{{Name: tc.webhook,
 					Rules: []admissionregistrationv1.RuleWithOperations{{
-						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+						Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE"},
 						Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"},
 							Resources: []string{tc.resource}}}}}}}
 			scheme := runtime.NewScheme()

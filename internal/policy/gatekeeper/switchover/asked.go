@@ -11,6 +11,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -51,17 +52,21 @@ func Asked(ctx context.Context, objects dynamic.Interface, kinds discovery.Disco
 // ownWebhooks is Evenkeel's ValidatingWebhookConfiguration; nil where there is none.
 func ownWebhooks(ctx context.Context, objects dynamic.Interface) (
 	*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
-	read, err := objects.Resource(admissionregistrationv1.SchemeGroupVersion.WithResource(
-		"validatingwebhookconfigurations")).Get(ctx, webhookName, metav1.GetOptions{})
+	read, err := objects.Resource(webhookConfigurations()).Get(ctx, webhookName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err == nil {
-		err = runtime.DefaultUnstructuredConverter.FromUnstructured(read.Object, config)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read the ValidatingWebhookConfiguration %s: %w", webhookName, err)
+	}
+	return configuration(read)
+}
+
+// configuration is a ValidatingWebhookConfiguration as it is read.
+func configuration(read *unstructured.Unstructured) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(read.Object, config); err != nil {
+		return nil, fmt.Errorf("read the ValidatingWebhookConfiguration %s: %w", read.GetName(), err)
 	}
 	return config, nil
 }
@@ -74,27 +79,64 @@ func served(kinds discovery.DiscoveryInterface) ([]*metav1.APIResourceList, erro
 	return served, nil
 }
 
-// unasked are the kinds of a policy that are served and that no rule of the webhooks names, as "Node" or
-// "Deployment.apps".
+// unasked are the kinds and subresources of a policy that are served and of which some operation of the policy's is in
+// no rule of the webhooks, as "Node" or "Deployment.apps" where it is all of them, and "Pod (DELETE)" else.
 func unasked(p *v1alpha1.ClusterRegoPolicy, config *admissionregistrationv1.ValidatingWebhookConfiguration,
 	served []*metav1.APIResourceList) []string {
 	var out []string
+	all := slices.DeleteFunc(slices.Clone(operations(p)), func(op v1alpha1.Operation) bool {
+		return op == v1alpha1.OperationConnect // which concerns subresources alone
+	})
 	for _, gk := range match.Kinds(p) {
 		resource, known := resourceOf(gk, served, "create")
 		if !known {
 			continue // there are no objects of it
 		}
-		if !slices.ContainsFunc(config.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
-			return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-				return names(r.APIGroups, gk.Group) && names(r.Resources, resource.Resource) &&
-					(slices.Contains(r.Operations, admissionregistrationv1.Create) ||
-						slices.Contains(r.Operations, admissionregistrationv1.OperationAll))
-			})
-		}) {
-			out = append(out, schema.GroupKind{Group: gk.Group, Kind: gk.Kind}.String())
+		var missing []string
+		for _, op := range all {
+			if !asks(config, gk.Group, resource.Resource, op) {
+				missing = append(missing, string(op))
+			}
+		}
+		what := schema.GroupKind{Group: gk.Group, Kind: gk.Kind}.String()
+		if len(missing) > 0 && len(missing) < len(all) {
+			what += " (" + strings.Join(missing, ", ") + ")"
+		}
+		if len(missing) > 0 {
+			out = append(out, what)
+		}
+	}
+	for _, s := range match.Subresources(p) {
+		if !asks(config, s.Parent.Group, s.String(), v1alpha1.Operation(s.Operation)) {
+			out = append(out, s.String())
 		}
 	}
 	return out
+}
+
+// operations are those that a policy judges.
+func operations(p *v1alpha1.ClusterRegoPolicy) []v1alpha1.Operation {
+	if len(p.Spec.Admission.Operations) > 0 {
+		return p.Spec.Admission.Operations
+	}
+	return []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
+}
+
+// asks says whether a rule of the webhooks names a resource, as "pods" or "pods/exec", and an operation.
+func asks(config *admissionregistrationv1.ValidatingWebhookConfiguration, group, resource string,
+	op v1alpha1.Operation) bool {
+	meant := []string{resource, "*", "*/*"}
+	if parent, sub, isSub := strings.Cut(resource, "/"); isSub {
+		meant = []string{resource, parent + "/*", "*/" + sub, "*/*"}
+	}
+	return slices.ContainsFunc(config.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
+		return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+			return names(r.APIGroups, group) &&
+				slices.ContainsFunc(r.Resources, func(name string) bool { return slices.Contains(meant, name) }) &&
+				(slices.Contains(r.Operations, admissionregistrationv1.OperationType(op)) ||
+					slices.Contains(r.Operations, admissionregistrationv1.OperationAll))
+		})
+	})
 }
 
 func names(list []string, one string) bool {

@@ -16,9 +16,11 @@ import (
 type webhook = admissionregistrationv1.ValidatingWebhook
 
 func TestKindsThatEvenkeelsWebhookIsNotAskedOf(t *testing.T) {
-	rule := func(group, resource string, operation admissionregistrationv1.OperationType) webhook {
+	const create, update, remove = admissionregistrationv1.Create, admissionregistrationv1.Update,
+		admissionregistrationv1.Delete
+	rule := func(group, resource string, operations ...admissionregistrationv1.OperationType) webhook {
 		return webhook{Rules: []admissionregistrationv1.RuleWithOperations{{
-			Operations: []admissionregistrationv1.OperationType{operation}, Rule: admissionregistrationv1.Rule{
+			Operations: operations, Rule: admissionregistrationv1.Rule{
 				APIGroups: []string{group}, Resources: []string{resource}}}}}
 	}
 	served := []*metav1.APIResourceList{
@@ -29,10 +31,12 @@ func TestKindsThatEvenkeelsWebhookIsNotAskedOf(t *testing.T) {
 			{Kind: "ComponentStatus", Name: "componentstatuses", Verbs: []string{"list"}}}},
 		{GroupVersion: "apps/v1", APIResources: []metav1.APIResource{{Kind: "Deployment", Name: "deployments",
 			Verbs: []string{"create"}}}}}
-	services := rule("", "services", admissionregistrationv1.Create)
+	services := rule("", "services", create, update)
 	cases := map[string]struct {
 		kinds    []string
 		group    string
+		asks     []v1alpha1.Operation // none for CREATE and UPDATE
+		subs     []v1alpha1.Subresource
 		webhooks []webhook
 		want     []string
 	}{
@@ -42,19 +46,31 @@ func TestKindsThatEvenkeelsWebhookIsNotAskedOf(t *testing.T) {
 		"one that isn't served":      {kinds: []string{"Absent"}},
 		"one that nobody can create": {kinds: []string{"ComponentStatus"}},
 		"one of another group": {kinds: []string{"Deployment"}, group: "apps",
-			webhooks: []webhook{rule("", "deployments", admissionregistrationv1.Create)},
+			webhooks: []webhook{rule("", "deployments", create, update)},
 			want:     []string{"Deployment.apps"}},
 		"one by wildcards": {kinds: []string{"Deployment"}, group: "apps",
 			webhooks: []webhook{rule("*", "*", admissionregistrationv1.OperationAll)}},
 		"one whose deletions alone are asked of": {kinds: []string{"Service"}, want: []string{"Service"},
-			webhooks: []webhook{rule("", "services", admissionregistrationv1.Delete)}},
+			webhooks: []webhook{rule("", "services", remove)}},
+		"one whose deletions are judged, too, and not asked of": {kinds: []string{"Service"},
+			asks: []v1alpha1.Operation{"CREATE", "UPDATE", "DELETE"}, webhooks: []webhook{services},
+			want: []string{"Service (DELETE)"}},
+		"one whose operations are asked of by two rules": {kinds: []string{"Service"},
+			asks:     []v1alpha1.Operation{"CREATE", "UPDATE", "DELETE"},
+			webhooks: []webhook{services, rule("*", "*/*", remove)}},
+		"a subresource": {kinds: []string{"Pod"}, subs: []v1alpha1.Subresource{"exec", "eviction"},
+			webhooks: []webhook{rule("*", "*", create, update), rule("", "pods/exec", "CONNECT")},
+			want:     []string{"pods/eviction"}},
+		"subresources by wildcards": {kinds: []string{"Pod"}, subs: []v1alpha1.Subresource{"exec", "eviction"},
+			webhooks: []webhook{rule("*", "*/eviction", create), rule("", "pods/*", "CONNECT")}},
 		"a configuration that names nothing": {kinds: []string{"Service"}, want: []string{"Service"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := &v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: v1alpha1.Match{
 				PodTemplates: ptr.To(false),
-				Resources:    []v1alpha1.ResourceMatch{{APIGroups: []string{tc.group}, Kinds: tc.kinds}}}}}
+				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{tc.group}, Kinds: tc.kinds,
+					Subresources: tc.subs}}}, Admission: v1alpha1.Admission{Operations: tc.asks}}}
 			got := unasked(p, &admissionregistrationv1.ValidatingWebhookConfiguration{Webhooks: tc.webhooks}, served)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)

@@ -7,15 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // ignoreLabel on a Namespace keeps Gatekeeper's webhook from being asked of what lives in it.
 const ignoreLabel = "admission.gatekeeper.sh/ignore"
 
-// exempt brings the exemptions of Config into the constraints, where policies have them as excludedNamespaces, and
+// exemptFrom brings the exemptions of Config into the constraints, where policies have them as excludedNamespaces, and
 // names those that no policy can express: a policy judges the same objects at admission and in the scan.
-func (s *Source) exempt(ignored []unstructured.Unstructured) {
+func (s *Source) exemptFrom(ignored []unstructured.Unstructured) {
 	var everywhere []string
 	for i := range s.Documents {
 		object := s.Documents[i].Object
@@ -37,12 +40,7 @@ func (s *Source) exempt(ignored []unstructured.Unstructured) {
 	slices.Sort(everywhere)
 	s.everywhere = slices.Compact(everywhere)
 	s.exclude(s.everywhere)
-	for i := range ignored {
-		name := ignored[i].GetName()
-		s.Exemptions = append(s.Exemptions, fmt.Sprintf("namespace %s has the label %s, so that Gatekeeper's webhook "+
-			"isn't asked there, while its audit looks at it: add it to --exempt-namespaces of the manager, which "+
-			"never judges there, or to excludedNamespaces of each constraint", name, ignoreLabel))
-	}
+	s.exemptByWebhook(ignored)
 }
 
 // excludesAll says that both the webhook and the audit leave the namespaces out.
@@ -86,4 +84,66 @@ func (s *Source) exclude(namespaces []string) {
 		}
 		_ = unstructured.SetNestedStringSlice(object, excluded, "spec", "match", "excludedNamespaces")
 	}
+}
+
+// exemptByWebhook names what Gatekeeper's webhook isn't asked of, by its configuration and the labels of namespaces,
+// while its audit looks at it: a policy judges at both. Namespaces of which Evenkeel's webhook isn't asked either are
+// no news.
+func (s *Source) exemptByWebhook(ignored []unstructured.Unstructured) {
+	var namespaces []string
+	for i := range ignored {
+		namespaces = append(namespaces, ignored[i].GetName())
+	}
+	for i := range s.webhooks {
+		byName, others := exemptions(&s.webhooks[i])
+		namespaces = append(namespaces, byName...)
+		s.Exemptions = append(s.Exemptions, others...)
+	}
+	slices.Sort(namespaces)
+	namespaces = slices.DeleteFunc(slices.Compact(namespaces), func(name string) bool {
+		return slices.Contains(s.exempt, name)
+	})
+	if len(namespaces) > 0 {
+		s.Exemptions = append(s.Exemptions, fmt.Sprintf("Gatekeeper's webhook isn't asked in %s, by the label %s or "+
+			"its namespaceSelector, while its audit looks at what is there: add them to --exempt-namespaces of the "+
+			"manager, which never judges there, or to excludedNamespaces of each constraint",
+			strings.Join(namespaces, ", "), ignoreLabel))
+	}
+}
+
+// exemptions are the namespaces that a webhook's configuration leaves out by name, and what else of it narrows what the
+// webhook is asked of.
+func exemptions(w *admissionregistrationv1.ValidatingWebhook) (namespaces, others []string) {
+	const judge = "Gatekeeper's webhook is asked only %s (%s of its configuration), and policies judge all: %s"
+	if selector := w.NamespaceSelector; selector != nil {
+		rest := selector.DeepCopy()
+		rest.MatchExpressions = slices.DeleteFunc(rest.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+			if r.Key == corev1.LabelMetadataName && r.Operator == metav1.LabelSelectorOpNotIn {
+				namespaces = append(namespaces, r.Values...)
+				return true
+			}
+			return r.Key == ignoreLabel && r.Operator == metav1.LabelSelectorOpDoesNotExist
+		})
+		if selects(rest) {
+			others = append(others, fmt.Sprintf(judge, "in namespaces that match "+metav1.FormatLabelSelector(rest),
+				"namespaceSelector", "give each constraint this namespaceSelector"))
+		}
+	}
+	if w.ObjectSelector != nil && selects(w.ObjectSelector) {
+		others = append(others, fmt.Sprintf(judge,
+			"of objects that match "+metav1.FormatLabelSelector(w.ObjectSelector), "objectSelector", "give each constraint this labelSelector"))
+	}
+	if len(w.MatchConditions) > 0 {
+		var names []string
+		for _, c := range w.MatchConditions {
+			names = append(names, c.Name)
+		}
+		others = append(others, fmt.Sprintf(judge, "where "+strings.Join(names, ", ")+" hold", "matchConditions",
+			"give the policies these spec.admission.matchConditions once they are written"))
+	}
+	return namespaces, others
+}
+
+func selects(s *metav1.LabelSelector) bool {
+	return len(s.MatchLabels) > 0 || len(s.MatchExpressions) > 0
 }

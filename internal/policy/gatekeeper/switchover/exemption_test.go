@@ -35,7 +35,7 @@ func TestExemptionsOfConfigAreThoseOfEachPolicy(t *testing.T) {
 				"spec": map[string]any{"match": []any{map[string]any{"processes": tc.processes,
 					"excludedNamespaces": []any{"kube-*", "dev"}}}}}
 			s := &Source{Documents: []manifest.Document{{Object: config}, {Object: constraint}}}
-			s.exempt(nil)
+			s.exemptFrom(nil)
 			excluded, _, err := unstructured.NestedStringSlice(constraint, "spec", "match", "excludedNamespaces")
 			if err != nil {
 				t.Fatal(err)
@@ -54,8 +54,8 @@ func TestExemptionsOfConfigAreThoseOfEachPolicy(t *testing.T) {
 func TestANamespaceThatGatekeeperIgnoresIsNamed(t *testing.T) {
 	ns := unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "legacy"}}}
 	s := &Source{}
-	s.exempt([]unstructured.Unstructured{ns})
-	if len(s.Exemptions) != 1 || !strings.Contains(s.Exemptions[0], "namespace legacy") ||
+	s.exemptFrom([]unstructured.Unstructured{ns})
+	if len(s.Exemptions) != 1 || !strings.Contains(s.Exemptions[0], "asked in legacy") ||
 		!strings.Contains(s.Exemptions[0], "--exempt-namespaces") {
 		t.Errorf("told %q", s.Exemptions)
 	}

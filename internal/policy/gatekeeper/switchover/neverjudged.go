@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
@@ -19,13 +20,18 @@ import (
 // Exempt are the namespaces of which the API server never asks Evenkeel's webhook, sorted: those that its
 // configuration names, and kube-system and kube-node-lease where it names none yet. It needs get on it.
 func Exempt(ctx context.Context, objects dynamic.Interface) ([]string, error) {
-	byDefault := []string{corev1.NamespaceNodeLease, metav1.NamespaceSystem}
 	config, err := ownWebhooks(ctx, objects)
 	if err != nil {
 		return nil, err
 	}
+	return exemptBy(config), nil
+}
+
+// exemptBy are those that Evenkeel's configuration names; nil where there is none.
+func exemptBy(config *admissionregistrationv1.ValidatingWebhookConfiguration) []string {
+	byDefault := []string{corev1.NamespaceNodeLease, metav1.NamespaceSystem}
 	if config == nil {
-		return byDefault, nil
+		return byDefault
 	}
 	var out []string
 	for i := range config.Webhooks {
@@ -40,10 +46,10 @@ func Exempt(ctx context.Context, objects dynamic.Interface) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return byDefault, nil
+		return byDefault
 	}
 	slices.Sort(out)
-	return slices.Compact(out), nil
+	return slices.Compact(out)
 }
 
 // NeverJudged says which of the exempt namespaces a policy concerns by its match, where its constraint is enforced by

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 )
 
 // Bounds of what is read.
@@ -32,14 +34,20 @@ const gatekeeperGroup = ".gatekeeper.sh"
 
 // Source is what of Gatekeeper's lives in a cluster.
 type Source struct {
-	// Documents are Gatekeeper's objects and all CustomResourceDefinitions, with what is exempt in each constraint.
+	// Documents are Gatekeeper's objects, the configuration of its webhook and all CustomResourceDefinitions, with what
+	// is exempt in each constraint.
 	Documents []manifest.Document
 	// Constraints are those among them as they are, sorted by ID.
 	Constraints []*Constraint
 	// Exemptions are what of Gatekeeper's exemptions no policy can express, with what to do.
 	Exemptions []string
+	// Kinds are all that the cluster serves and lists.
+	Kinds []gatekeeper.Kind
 
-	templates map[string]*unstructured.Unstructured // ConstraintTemplates by the kind of their constraints
+	estate    *gatekeeper.Estate
+	templates map[string]*unstructured.Unstructured       // ConstraintTemplates by the kind of their constraints
+	webhooks  []admissionregistrationv1.ValidatingWebhook // Gatekeeper's that enforce constraints
+	exempt    []string                                    // namespaces of which Evenkeel's isn't asked
 	// everywhere are the namespaces that Config exempts from both admission and audit, sorted.
 	everywhere []string
 }
@@ -76,16 +84,27 @@ func (s *Source) Template(c *Constraint) *unstructured.Unstructured {
 	return s.templates[c.Object.GetKind()]
 }
 
-// Read reads what of Gatekeeper's lives in a cluster: its objects of every kind but the reports of its replicas, and
-// all CustomResourceDefinitions, page by page. It needs list on them, and on namespaces.
+// Options are what decides of what policies are made of the source, beside what people choose.
+func (s *Source) Options() gatekeeper.Options {
+	return gatekeeper.Options{Kinds: s.Kinds, Served: true}
+}
+
+// Read reads what of Gatekeeper's lives in a cluster: its objects of every kind but the reports of its replicas, the
+// configuration of its webhook, and all CustomResourceDefinitions, page by page. It needs list on them, and on
+// namespaces.
 func Read(ctx context.Context, objects dynamic.Interface, kinds discovery.DiscoveryInterface) (*Source, error) {
-	resources, err := gatekeeperResources(kinds)
+	served, err := kinds.ServerPreferredResources()
+	if err := unanswered(err); err != nil {
+		return nil, err
+	}
+	resources, err := gatekeeperResources(served)
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{templates: map[string]*unstructured.Unstructured{}}
+	s := &Source{templates: map[string]*unstructured.Unstructured{}, Kinds: gatekeeper.KindsOf(served),
+		exempt: exemptBy(nil)}
 	for _, r := range append(resources, resource{Group: "apiextensions.k8s.io",
-		Version: "v1", Resource: "customresourcedefinitions"}) {
+		Version: "v1", Resource: "customresourcedefinitions"}, webhookConfigurations()) {
 		found, err := list(ctx, objects, r, "")
 		if err != nil {
 			return nil, err
@@ -97,19 +116,19 @@ func Read(ctx context.Context, objects dynamic.Interface, kinds discovery.Discov
 	if err != nil {
 		return nil, err
 	}
-	s.exempt(ignored)
+	s.exemptFrom(ignored)
 	return s, nil
+}
+
+func webhookConfigurations() resource {
+	return admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations")
 }
 
 type resource = schema.GroupVersionResource
 
 // gatekeeperResources are the kinds of Gatekeeper's groups that can be listed, in the versions that the cluster
 // prefers.
-func gatekeeperResources(kinds discovery.DiscoveryInterface) ([]resource, error) {
-	served, err := kinds.ServerPreferredResources()
-	if err := unanswered(err); err != nil {
-		return nil, err
-	}
+func gatekeeperResources(served []*metav1.APIResourceList) ([]resource, error) {
 	var out []resource
 	for _, l := range served {
 		version, err := schema.ParseGroupVersion(l.GroupVersion)
@@ -176,6 +195,17 @@ func list(ctx context.Context, objects dynamic.Interface, r resource, labels str
 func (s *Source) add(r resource, found []unstructured.Unstructured) {
 	for i := range found {
 		object := &found[i]
+		if r == webhookConfigurations() {
+			if object.GetName() == webhookName {
+				if config, err := configuration(object); err == nil {
+					s.exempt = exemptBy(config)
+				}
+			}
+			theirs := gatekeeper.Webhooks(object.Object)
+			if s.webhooks = append(s.webhooks, theirs...); len(theirs) == 0 {
+				continue
+			}
+		}
 		s.Documents = append(s.Documents, manifest.Document{File: "cluster", Object: object.Object})
 		switch {
 		case r.Group == "constraints"+gatekeeperGroup:

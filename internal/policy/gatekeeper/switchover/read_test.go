@@ -3,6 +3,7 @@
 package switchover
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -48,6 +49,7 @@ func cluster(objects ...runtime.Object) *fake.FakeDynamicClient {
 		{Group: "constraints.gatekeeper.sh", Version: "v1beta1", Resource: "teamed"}:          "TeamedList",
 		{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}: "CRDList",
 		{Version: "v1", Resource: "namespaces"}:                                               "NamespaceList",
+		webhookConfigurations():                                                               "ConfigurationList",
 	}, objects...)
 }
 
@@ -64,14 +66,44 @@ func TestWhatGatekeeperEnforcesIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, text := range []string{`{"metadata": {"name": "gatekeeper-validating-webhook-configuration"}, "webhooks": [
+			{"name": "validation.gatekeeper.sh", "objectSelector": {"matchLabels": {"judged": "yes"}},
+				"matchConditions": [{"name": "not-nodes", "expression": "true"}],
+				"namespaceSelector": {"matchExpressions": [
+				{"key": "admission.gatekeeper.sh/ignore", "operator": "DoesNotExist"},
+				{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["gatekeeper-system", "legacy"]},
+				{"key": "team", "operator": "Exists"}]}},
+			{"name": "check-ignore-label.gatekeeper.sh", "objectSelector": {"matchLabels": {"other": "yes"}}}]}`,
+		`{"metadata": {"name": "evenkeel"}, "webhooks": [{"name": "validate.evenkeel.dev", "namespaceSelector":
+			{"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["legacy"]}]}}]}`,
+	} {
+		config := &unstructured.Unstructured{}
+		if err := json.Unmarshal([]byte(text), &config.Object); err != nil {
+			t.Fatal(err)
+		}
+		config.SetAPIVersion("admissionregistration.k8s.io/v1")
+		config.SetKind("ValidatingWebhookConfiguration")
+		if err := objects.Tracker().Create(webhookConfigurations(), config, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
 	others := &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{
 		{Group: "metrics.k8s.io", Version: "v1"}: errors.New("unavailable")}}
 	s, err := Read(t.Context(), objects, serving(others))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Constraints) != 2 || s.Constraints[0].ID() != "Teamed/a" || len(s.Documents) != 2 {
+	if len(s.Constraints) != 2 || s.Constraints[0].ID() != "Teamed/a" || len(s.Documents) != 3 {
 		t.Errorf("read %v and %d documents", s.Constraints, len(s.Documents))
+	}
+	exempt := strings.Join(s.Exemptions, "\n")
+	for want, told := range map[string]bool{"isn't asked in gatekeeper-system, by": true, "legacy": false,
+		"other":                                false,
+		"only in namespaces that match team (": true, "only of objects that match judged=yes (": true,
+		"only where not-nodes hold (": true} {
+		if strings.Contains(exempt, want) != told {
+			t.Errorf("it is told: %t, of %q in\n%s", !told, want, exempt)
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Enforces says why a policy isn't known to do that at admission; nil where its status says that it does, for what it
-// asks for now.
+// asks for now. That the scan can't list some kind is no reason: one that isn't served, say, as a constraint may name.
 func Enforces(p *v1alpha1.ClusterRegoPolicy, action v1alpha1.AdmissionAction) error {
 	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
@@ -20,7 +20,7 @@ func Enforces(p *v1alpha1.ClusterRegoPolicy, action v1alpha1.AdmissionAction) er
 		return fmt.Errorf("somebody has set admission.action of policy %s to %s", p.Name, p.Spec.Admission.Action)
 	case p.Status.ObservedGeneration < p.Generation:
 		return fmt.Errorf("the manager hasn't reconciled policy %s yet: evenkeel doctor tells why", p.Name)
-	case ready == nil || ready.Status != metav1.ConditionTrue:
+	case ready == nil || ready.Status != metav1.ConditionTrue && ready.Reason != v1alpha1.ReasonScanIncomplete:
 		message := "it says nothing of itself"
 		if ready != nil {
 			message = ready.Reason + ": " + ready.Message

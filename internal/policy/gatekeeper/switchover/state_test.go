@@ -61,6 +61,10 @@ func TestAPolicyEnforcesOnlyByItsStatus(t *testing.T) {
 		"it isn't ready": {func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Status.Conditions[0].Status, p.Status.Conditions[0].Reason = metav1.ConditionFalse, "CompileFailed"
 		}, "CompileFailed"},
+		"the scan can't list a kind": {change: func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Status.Conditions[0].Status = metav1.ConditionFalse
+			p.Status.Conditions[0].Reason = v1alpha1.ReasonScanIncomplete
+		}},
 		"an override softens it": {func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Status.InForce.AdmissionAction = v1alpha1.AdmissionAudit
 		}, "overrides"},

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gatekeeper
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/manifest"
+)
+
+// Webhooks are those of a ValidatingWebhookConfiguration that enforce Gatekeeper's constraints; none for any other
+// object, or one that can't be read.
+func Webhooks(object map[string]any) []admissionregistrationv1.ValidatingWebhook {
+	if object["kind"] != "ValidatingWebhookConfiguration" ||
+		groupOf(object) != admissionregistrationv1.GroupName {
+		return nil
+	}
+	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	raw, err := json.Marshal(object)
+	if err != nil || json.Unmarshal(raw, config) != nil {
+		return nil
+	}
+	return slices.DeleteFunc(config.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
+		return w.Name != webhookPoint
+	})
+}
+
+// asked is what the API server asks Gatekeeper's webhook.
+type asked struct {
+	// rules are those of its configuration; nil where that isn't known.
+	rules []admissionregistrationv1.RuleWithOperations
+	// plurals name the resources of the kinds of CustomResourceDefinitions.
+	plurals map[schema.GroupKind]string
+	// otherwise are the operations where there are no rules; none for the default, CREATE and UPDATE.
+	otherwise []v1alpha1.Operation
+}
+
+// readAsked reads it from the documents; otherwise are the operations where they don't tell.
+func readAsked(documents []manifest.Document, otherwise []v1alpha1.Operation) asked {
+	a := asked{plurals: map[schema.GroupKind]string{}, otherwise: otherwise}
+	for i := range documents {
+		object := documents[i].Object
+		for _, w := range Webhooks(object) {
+			a.rules = append(a.rules, w.Rules...)
+		}
+		if definesKind(object) {
+			k := kindDefined(object)
+			a.plurals[schema.GroupKind{Group: k.Group, Kind: k.Kind}], _, _ = unstructured.NestedString(object, "spec",
+				"names", "plural")
+		}
+	}
+	return a
+}
+
+// about says whether the webhook is asked about an operation at all.
+func (a *asked) about(op v1alpha1.Operation) bool {
+	if a.rules == nil {
+		return slices.Contains(orDefault(a.otherwise), op)
+	}
+	return slices.ContainsFunc(a.rules, func(r admissionregistrationv1.RuleWithOperations) bool { return has(&r, op) })
+}
+
+func orDefault(ops []v1alpha1.Operation) []v1alpha1.Operation {
+	if len(ops) == 0 {
+		return []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
+	}
+	return ops
+}
+
+func has(r *admissionregistrationv1.RuleWithOperations, op v1alpha1.Operation) bool {
+	return slices.Contains(r.Operations, admissionregistrationv1.OperationType(op)) ||
+		slices.Contains(r.Operations, admissionregistrationv1.OperationAll)
+}
+
+// untold says that it isn't known whether the webhook is asked about an operation, and is taken not to be.
+func (a *asked) untold(op v1alpha1.Operation) bool { return a.rules == nil && !a.about(op) }
+
+// of says whether the webhook is asked about an operation on objects of a kind.
+func (a *asked) of(op v1alpha1.Operation, k Kind) bool {
+	if a.rules == nil {
+		return a.about(op)
+	}
+	gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
+	guessed, _ := meta.UnsafeGuessKindToResource(gk.WithVersion(""))
+	plural := cmp.Or(a.plurals[gk], guessed.Resource)
+	return slices.ContainsFunc(a.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+		return has(&r, op) && namesResource(&r, k, plural)
+	})
+}
+
+// namesResource says whether a rule means the objects of a kind, whose resource has that name.
+func namesResource(r *admissionregistrationv1.RuleWithOperations, k Kind, plural string) bool {
+	within := r.Scope == nil || *r.Scope == everything || k.Scope == "" || string(*r.Scope) == k.Scope
+	group := slices.Contains(r.APIGroups, k.Group) || slices.Contains(r.APIGroups, everything)
+	return within && group && slices.ContainsFunc(r.Resources, func(name string) bool {
+		return slices.Contains([]string{everything, "*/*", plural, plural + "/*"}, name)
+	})
+}
+
+// operations are those that a policy on some kinds and subresources must be asked about to judge what its constraint
+// did; none for the default. The notes say where Gatekeeper's webhook is asked about some of the kinds alone.
+func (a *asked) operations(kinds []Kind, subresources bool) (ops []v1alpha1.Operation, notes []string) {
+	for _, op := range []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
+		v1alpha1.OperationDelete} {
+		is, note := a.onAll(op, kinds)
+		if is {
+			ops = append(ops, op)
+		}
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	if subresources && a.about(v1alpha1.OperationConnect) {
+		ops = append(ops, v1alpha1.OperationConnect) // it concerns nothing else
+	}
+	switch {
+	case len(ops) == 0:
+		return nil, append(notes, "Gatekeeper's webhook isn't asked about these kinds, by the rules of its "+
+			"configuration; the policy is, about CREATE and UPDATE")
+	case slices.Equal(ops, orDefault(nil)):
+		return nil, notes
+	}
+	return ops, notes
+}
+
+// onAll says whether a policy on some kinds is asked about an operation: it is where the webhook is about all of them,
+// and where it is about some alone, which the note tells, about what is asked by default. Where there are subresources
+// alone, the webhook's operations count.
+func (a *asked) onAll(op v1alpha1.Operation, kinds []Kind) (is bool, note string) {
+	var yes, no []string
+	for _, k := range kinds {
+		if a.of(op, k) {
+			yes = append(yes, k.String())
+		} else {
+			no = append(no, k.String())
+		}
+	}
+	switch {
+	case len(kinds) == 0:
+		return a.about(op), ""
+	case len(yes) == 0 || len(no) == 0:
+		return len(no) == 0, ""
+	}
+	is, which := slices.Contains(orDefault(nil), op), "none"
+	if is {
+		which = "all"
+	}
+	return is, fmt.Sprintf("Gatekeeper's webhook is asked about %s of %s, and not of %s, by the rules of its "+
+		"configuration; the policy is asked of %s: divide the constraint by these kinds", op, strings.Join(yes, ", "),
+		strings.Join(no, ", "), which)
+}

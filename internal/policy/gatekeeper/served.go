@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gatekeeper
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"evenkeel.dev/evenkeel/internal/prose"
+)
+
+// kindSet are the kinds that are known.
+type kindSet struct {
+	known []Kind
+	// served says that they are all that a cluster serves.
+	served bool
+}
+
+// byProduct says that a kind is named only because an entry of match.kinds names each of its kinds in each of its
+// groups, as Pod.apps beside Pod and Deployment.apps: it isn't known, and the entry has its kind in another group, and
+// another kind in its group.
+func byProduct(k Kind, entry, known []Kind) bool {
+	if slices.ContainsFunc(known, k.same) {
+		return false
+	}
+	beside := func(is func(other Kind) bool) bool {
+		return slices.ContainsFunc(entry, func(other Kind) bool {
+			return is(other) && slices.ContainsFunc(known, other.same)
+		})
+	}
+	return beside(func(other Kind) bool { return other.Kind == k.Kind }) &&
+		beside(func(other Kind) bool { return other.Group == k.Group })
+}
+
+// unserved says that there are no objects of a kind: the cluster doesn't serve it, so that no policy may name it, or,
+// where that isn't known, Kubernetes has removed it, or has it in another group.
+func (s kindSet) unserved(k Kind) bool {
+	if slices.ContainsFunc(s.known, k.same) || !Judged(k.Group, k.Kind) {
+		return false
+	}
+	return s.served || removed(k) || elsewhere(k)
+}
+
+// removed says that Kubernetes has served the kind, and doesn't since 1.25 at the latest
+// (kubernetes.io/docs/reference/using-api/deprecation-guide).
+func removed(k Kind) bool {
+	return k.Group == "extensions" || k.same(Kind{Group: "policy", Kind: "PodSecurityPolicy"})
+}
+
+// elsewhere says that the kind is Kubernetes' own, and is given a group of Kubernetes' that doesn't have it.
+func elsewhere(k Kind) bool {
+	of := func(group string) bool {
+		return slices.ContainsFunc(BuiltIn(), func(other Kind) bool { return other.Group == group })
+	}
+	return of(k.Group) && slices.ContainsFunc(slices.Concat(BuiltIn(), sentKinds()), func(other Kind) bool {
+		return other.Kind == k.Kind && other.Group != k.Group
+	})
+}
+
+// opened says what a constraint that leaves kinds open comes to.
+func (s kindSet) opened(n int) string {
+	are := "those of Kubernetes 1.36, without events and leases, and those of the CustomResourceDefinitions among " +
+		"the files; an older Kubernetes says which to take out; migrate it again when there are others"
+	if s.served {
+		are = "those that the cluster serves and lists, without events and leases; run this command again when there " +
+			"are others"
+	}
+	return fmt.Sprintf("Gatekeeper judges whatever kind there is; the policy names %s: %s, and let the manager read "+
+		"them (evenkeel rbac)", prose.Count(n, "kind"), are)
+}
+
+// withoutUnserved are those of the kinds that there may be objects of, with what to know of the others, but for those
+// that are served in another group. Where there are none, the constraint judges nothing, and is refused unless its
+// policy is never stored.
+func (s kindSet) withoutUnserved(meant []Kind, inMemory bool) (left []Kind, notes, refused []string) {
+	left = slices.DeleteFunc(slices.Clone(meant), s.unserved)
+	var gone, noted []string
+	for _, k := range meant {
+		if !s.unserved(k) {
+			continue
+		}
+		gone = append(gone, k.String())
+		if !slices.ContainsFunc(left, func(other Kind) bool { return other.Kind == k.Kind }) {
+			noted = append(noted, k.String())
+		}
+	}
+	by, until := "Kubernetes doesn't serve", ""
+	if s.served {
+		by, until = "this cluster doesn't serve", "; run this command again once it does"
+	}
+	switch {
+	case len(left) == 0 && inMemory:
+		return meant, nil, nil
+	case len(left) == 0 && len(gone) > 0:
+		return nil, nil, []string{fmt.Sprintf("match.kinds: %s %s, so that the constraint judges nothing: name kinds "+
+			"that are served, or leave it out", by, strings.Join(gone, ", "))}
+	case len(noted) > 0 && !inMemory:
+		notes = []string{fmt.Sprintf("%s %s, which no policy may name then: left out%s", by, strings.Join(noted, ", "),
+			until)}
+	}
+	return left, notes, nil
+}

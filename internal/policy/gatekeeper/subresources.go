@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gatekeeper
+
+import (
+	"fmt"
+	"slices"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
+)
+
+// sentKinds are the kinds that are sent to subresources, such as Eviction, and stored nowhere. Gatekeeper's constraints
+// name them as any other kind; a policy names the subresource.
+func sentKinds() (kinds []Kind) {
+	for _, s := range policy.Subresources() {
+		k := Kind{Group: s.Sent.Group, Kind: s.Sent.Kind}
+		if !slices.ContainsFunc(kinds, k.same) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// withoutSent are kinds without those that are sent to subresources, and these subresources.
+func withoutSent(kinds []Kind) (stored []Kind, to []policy.Subresource) {
+	for _, k := range kinds {
+		n := len(to)
+		for _, s := range policy.Subresources() {
+			if k.same(Kind{Group: s.Sent.Group, Kind: s.Sent.Kind}) {
+				to = append(to, s)
+			}
+		}
+		if len(to) == n {
+			stored = append(stored, k)
+		}
+	}
+	return stored, to
+}
+
+// askedSubresources are those of the subresources that Gatekeeper's webhook is asked about; the notes say of the others
+// that they are left out.
+func (a *asked) askedSubresources(named []policy.Subresource) (left []policy.Subresource, notes []string) {
+	for _, s := range named {
+		if a.about(v1alpha1.Operation(s.Operation)) {
+			left = append(left, s)
+			continue
+		}
+		note := fmt.Sprintf("%s is left out: Gatekeeper's webhook isn't asked about %s, so that the constraint never "+
+			"judges it", s.Sent.Kind, s.Operation)
+		if a.untold(v1alpha1.Operation(s.Operation)) {
+			note += "; where yours is asked, give its ValidatingWebhookConfiguration too, or --operations"
+		}
+		notes = append(notes, note)
+	}
+	return left, slices.Compact(notes)
+}
+
+// subresourceEntries are entries of match.resources that name subresources, one for each kind that has them.
+func subresourceEntries(of []policy.Subresource) (out []v1alpha1.ResourceMatch) {
+	for _, s := range of {
+		i := slices.IndexFunc(out, func(r v1alpha1.ResourceMatch) bool {
+			return r.APIGroups[0] == s.Parent.Group && r.Kinds[0] == s.Parent.Kind
+		})
+		if i < 0 {
+			out = append(out, v1alpha1.ResourceMatch{APIGroups: []string{s.Parent.Group},
+				Kinds: []string{s.Parent.Kind}})
+			i = len(out) - 1
+		}
+		if name := v1alpha1.Subresource(s.Name); !slices.Contains(out[i].Subresources, name) {
+			out[i].Subresources = append(out[i].Subresources, name)
+		}
+	}
+	return out
+}
