@@ -3,6 +3,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -23,6 +24,8 @@ const (
 var (
 	errNotListed = errors.New("its objects aren't listed yet: try again in a moment")
 	errBehind    = errors.New("its watch hasn't shown the newest change yet")
+	errSilent    = errors.New("its watch stands, and brings nothing, not even what the API server sends each minute to " +
+		"show that it is whole")
 )
 
 // follower keeps one reference's table in step with the cluster.
@@ -48,6 +51,8 @@ type follower struct {
 	asked bool
 	// broken is since when the watch has been; zero while it isn't. stale says that this was told.
 	broken  time.Time
+	// last is when something was heard of the watch last; zero before the first list.
+	last    time.Time
 	stale   bool
 	problem error
 	// told is the last reason that was told for which the kind isn't known, if reviewed; empty: it is.
@@ -72,7 +77,7 @@ func (f *follower) table() (*inventory.Table, error) {
 	case f.held == nil:
 		return nil, errNotListed
 	case f.overdue():
-		return nil, &staleError{f.problem}
+		return nil, &staleError{cmp.Or(f.problem, errSilent)}
 	}
 	return f.held, nil
 }
@@ -122,10 +127,30 @@ func (f *follower) listed(table *inventory.Table) {
 	f.review()
 }
 
-// overdue says that the watch has been broken for so long that what was seen counts as unknown. It is called under the
-// lock.
+// overdue says that the watch has been broken, or silent, for so long that what was seen counts as unknown. It is called
+// under the lock.
 func (f *follower) overdue() bool {
-	return !f.broken.IsZero() && f.store.options.Clock.Since(f.broken) > f.store.options.MaxStaleness
+	o := &f.store.options
+	return !f.broken.IsZero() && o.Clock.Since(f.broken) > o.MaxStaleness ||
+		!f.last.IsZero() && o.Clock.Since(f.last) > o.MaxSilence+o.MaxStaleness
+}
+
+// silent says that nothing has come by the watch for so long that the kind is to be listed anew.
+func (f *follower) silent() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.last.IsZero() && f.store.options.Clock.Since(f.last) > f.store.options.MaxSilence
+}
+
+// alive notes that the watch has brought something.
+func (f *follower) alive() {
+	f.mu.Lock()
+	wasStale := f.heard()
+	f.mu.Unlock()
+	if wasStale {
+		f.store.tellKnown(f.key)
+		f.review()
+	}
 }
 
 // heard says that the watch is whole, and whether what was seen had counted as unknown before. It is called under
@@ -135,7 +160,7 @@ func (f *follower) heard() (wasStale bool) {
 		f.reviewed = false // nobody was told, and somebody may have seen it
 	}
 	wasStale = f.stale || f.overdue()
-	f.broken, f.stale = time.Time{}, false
+	f.broken, f.stale, f.last = time.Time{}, false, f.store.options.Clock.Now()
 	return wasStale
 }
 
@@ -150,12 +175,7 @@ func (f *follower) onWatch(initial bool, err error) {
 	if initial {
 		return // what it brings isn't there yet
 	}
-	f.mu.Lock()
-	wasStale := f.heard()
-	f.mu.Unlock()
-	if wasStale {
-		f.store.tellKnown(f.key)
-	}
+	f.alive()
 	f.review()
 }
 

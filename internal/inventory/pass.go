@@ -37,7 +37,11 @@ func (p *pass) run(ctx context.Context) error {
 	return err
 }
 
-// await waits until it is time to list anew, from when the list has ended that is under way.
+// silencePolls is how often in the time for which a watch may be silent it is looked whether it is.
+const silencePolls = 12
+
+// await waits until it is time to list anew, from when the list has ended that is under way: after the resync period, or
+// once the watch has been silent for too long.
 func (p *pass) await(w *watcher) error {
 	select {
 	case err := <-w.ended:
@@ -46,11 +50,20 @@ func (p *pass) await(w *watcher) error {
 	}
 	resync := p.store.options.Clock.NewTimer(p.resyncAfter())
 	defer resync.Stop()
-	select {
-	case err := <-w.ended:
-		return err
-	case <-resync.C():
-		return nil
+	look := p.store.options.Clock.NewTicker(max(p.store.options.MaxSilence/silencePolls, time.Millisecond))
+	defer look.Stop()
+	for {
+		select {
+		case err := <-w.ended:
+			return err
+		case <-resync.C():
+			return nil
+		case <-look.C():
+			if p.silent() {
+				p.log(errSilent)
+				return nil
+			}
+		}
 	}
 }
 
@@ -67,6 +80,7 @@ func (f *follower) resyncAfter() time.Duration {
 // relist gives who watches from now on: one that has listed anew and come as far as the old one, or the old one where
 // that can't be.
 func (p *pass) relist(ctx context.Context, old *watcher) (*watcher, error) {
+	p.expire()
 	p.store.options.Resolver.Refresh()
 	next, err := p.begin(ctx, true)
 	if err != nil {
@@ -91,7 +105,7 @@ func (p *pass) relist(ctx context.Context, old *watcher) (*watcher, error) {
 		case <-listed:
 			listed = nil
 		case <-poll.C():
-			if listed != nil || !next.shows(p.at()) {
+			if p.expire(); listed != nil || !next.shows(p.at()) {
 				continue
 			}
 			if ended == nil {

@@ -38,6 +38,8 @@ type served struct {
 	odd string
 	// api is the version that is served, and discovered what was when discovery was read last; v1 for none.
 	api, discovered string
+	// silence is how long a watch may bring nothing; an hour for none.
+	silence time.Duration
 }
 
 // in is the kind in one version.
@@ -116,7 +118,8 @@ const testResync = 10 * time.Minute
 // follow has the kind be followed until the test ends.
 func follow(t *testing.T, s *served) *following {
 	t.Helper()
-	store := New(Options{Client: s, Resolver: s, ResyncPeriod: testResync, MaxStaleness: time.Minute})
+	store := New(Options{Client: s, Resolver: s, ResyncPeriod: testResync, MaxStaleness: time.Minute,
+		MaxSilence: cmp.Or(s.silence, time.Hour)})
 	f := newFollower(store, inventory.Reference{Kind: "Node", Selector: labels.Everything()})
 	store.followers[f.key] = f
 	ctx, stop := context.WithCancel(t.Context())
@@ -205,6 +208,52 @@ func TestAKindIsKnownWhileItIsListedAnew(t *testing.T) {
 			t.Error("what has changed isn't told")
 		}
 		f.takes("it was listed anew")
+	})
+}
+
+// TestAWatchThatStandsAndBringsNothing has neither changes nor bookmarks come, as when something between the manager and
+// the API server keeps the connection, or the API server's own cache lags behind.
+func TestAWatchThatStandsAndBringsNothing(t *testing.T) {
+	const silence = 3 * time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, &served{names: []string{"a"}, version: "10", silence: silence})
+		f.known("listed", "a")
+		for range 4 {
+			f.after(time.Minute)
+			f.watches[0].Action(watch.Bookmark, node("", "10"))
+		}
+		f.known("bookmarks come", "a")
+		if f.lists != 1 {
+			t.Errorf("%d lists, though bookmarks have come", f.lists)
+		}
+
+		f.names, f.version = []string{"a", "b"}, "12"
+		f.after(silence + 2*silence/silencePolls)
+		f.known("nothing has come, and it is listed anew", "a", "b")
+		if !f.watches[0].IsStopped() || f.lists != 2 {
+			t.Errorf("the silent one has ended: %t, %d lists", f.watches[0].IsStopped(), f.lists)
+		}
+
+		f.store.Take()
+		f.held = make(chan struct{}) // nor does the list
+		f.after(silence + time.Minute/2)
+		f.known("for a while it counts", "a", "b")
+		f.after(time.Minute)
+		f.known("nothing has been heard for too long")
+		_, err := f.store.Tables([]inventory.Reference{f.kind.reference})
+		if err == nil || !strings.Contains(err.Error(), "longer than --reference-max-staleness: its watch stands, and "+
+			"brings nothing") || len(f.store.Take()) == 0 {
+			t.Errorf("who asks is told %v, or nobody is told", err)
+		}
+		f.add(1, "c", "13")
+		f.known("it goes on", "a", "b", "c")
+		if len(f.store.TakeKnown()) == 0 {
+			t.Error("that it is known again isn't told, so errors stay")
+		}
+		close(f.held)
+		f.held = nil
+		f.after(silence)
+		f.known("the list that hung ends", "a", "b", "c")
 	})
 }
 

@@ -29,6 +29,8 @@ type sink struct {
 	changed func()
 	// listed is told that the table holds all there is, and read that a list has ended.
 	listed, read func()
+	// heard is told of each event of a watch, bookmarks too.
+	heard func()
 	// fail is told that an object can't be kept, so that the kind isn't known any more.
 	fail func(error)
 	// nothing stands for each object that isn't kept, for which there is no memory for one: an error would have the
@@ -74,7 +76,14 @@ func (s *sink) beginning(lw *cache.ListWatch) *cache.ListWatch {
 			if o.SendInitialEvents != nil && *o.SendInitialEvents {
 				s.share.begin()
 			}
-			return watches(ctx, o)
+			events, err := watches(ctx, o)
+			if err != nil || s.heard == nil {
+				return events, err
+			}
+			return watch.Filter(events, func(e watch.Event) (watch.Event, bool) {
+				s.heard()
+				return e, true
+			}), nil
 		},
 	}
 }

@@ -30,6 +30,9 @@ type Options struct {
 	// MaxStaleness is how long a watch may be broken before what was seen of its kind counts as
 	// unknown. Default: DefaultMaxStaleness.
 	MaxStaleness time.Duration
+	// MaxSilence is how long a watch that stands may bring nothing before its kind is listed anew; MaxStaleness later
+	// what was seen counts as unknown. Default: DefaultMaxSilence.
+	MaxSilence time.Duration
 	// MaxMemory is about what is kept of all kinds together, in bytes; one that doesn't fit counts as unknown.
 	// Default: DefaultMaxMemory.
 	MaxMemory int64
@@ -41,6 +44,10 @@ type Options struct {
 
 // DefaultMaxStaleness is how long a watch may be broken before what was seen counts as unknown.
 const DefaultMaxStaleness = time.Minute
+
+// DefaultMaxSilence is how long a watch may bring nothing: three of the bookmarks that an API server sends about every
+// minute (k8s.io/apiserver/pkg/storage/cacher, bookmarkFrequency).
+const DefaultMaxSilence = 3 * time.Minute
 
 // DefaultMaxMemory is about what is kept of all kinds together, in bytes.
 const DefaultMaxMemory = 256 << 20
@@ -94,6 +101,9 @@ func New(o Options) *Store {
 	}
 	if o.MaxStaleness <= 0 {
 		o.MaxStaleness = DefaultMaxStaleness
+	}
+	if o.MaxSilence <= 0 {
+		o.MaxSilence = DefaultMaxSilence
 	}
 	if o.MaxMemory <= 0 {
 		o.MaxMemory = DefaultMaxMemory

@@ -39,6 +39,7 @@ func (p *pass) begin(ctx context.Context, beside bool) (*watcher, error) {
 		ended: make(chan error, 1)}
 	w.sink = p.sink(mapping, beside)
 	w.sink.read = sync.OnceFunc(func() { close(w.listed) })
+	w.sink.heard = w.heard
 	w.reflector = p.reflector(mapping, w)
 	if !beside {
 		p.watch(w.reflector)
@@ -109,6 +110,17 @@ func (f *follower) reflector(m *meta.RESTMapping, w *watcher) *cache.Reflector {
 func (w *watcher) onWatch(initial bool, err error) {
 	if !w.sink.isAside() {
 		w.follower.onWatch(initial, err)
+	}
+}
+
+// heard is told of each event of the watch, and passes on those that show the newest of what the table holds.
+func (w *watcher) heard() {
+	select {
+	case <-w.listed:
+		if !w.sink.isAside() {
+			w.follower.alive()
+		}
+	default: // what a list brings, as events
 	}
 }
 
