@@ -297,6 +297,9 @@ func TestWhatNeedsWork(t *testing.T) {
 		"a rule of a taken name": {
 			"it would count as a result", template("violation[", "warn[x] { x := 1 }\n\n      violation["),
 			"rename it"},
+		"elements that are strings": {"Gatekeeper's compiler refuses them, and with strings alone it enforces nothing",
+			template(`violation[{"msg": msg, "details": {"missing": missing}}]`, "violation[msg]"), "with a msg"},
+		"elements without msg": {"likewise", template(`{"msg": msg, "details"`, `{"details"`), "with a msg"},
 		"Rego that doesn't compile": {"with the compiler's line", template("count(missing) > 0", "cnt(missing) > 0"),
 			"undefined function cnt"},
 		"a built-in function that is refused": {"nothing stops it at the time limit",
