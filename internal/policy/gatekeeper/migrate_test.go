@@ -276,6 +276,27 @@ func TestARuleThatNamesDeletionsSaysSo(t *testing.T) {
 	}
 }
 
+// What Gatekeeper leaves undefined may decide there.
+func TestARuleThatReadsWhatGatekeeperLacksSaysSo(t *testing.T) {
+	for reads, want := range map[string]string{
+		"input.request.object.metadata": "input.request, undefined",
+		"not input.object.metadata":     "input.object, undefined",
+		"walk(input, [_, 1])":           "input.object, input.pod, input.request, undefined",
+		"input.review.object.metadata":  "",
+	} {
+		items := migrated(t, strings.Replace(mustBear, "given :=", reads+"\n        given :=", 1)+bearOwner)
+		says := ""
+		for _, item := range items {
+			if notes := strings.Join(item.Notes, "\n"); strings.Contains(notes, "undefined in Gatekeeper") {
+				says = notes
+			}
+		}
+		if !strings.Contains(says, want) || (says == "") != (want == "") {
+			t.Errorf("%s: notes are %q, want %q", reads, says, want)
+		}
+	}
+}
+
 func TestWhatNeedsWork(t *testing.T) {
 	constraint := func(pairs ...string) string { return mustBear + strings.NewReplacer(pairs...).Replace(bearOwner) }
 	template := func(old, replaced string) string { return strings.Replace(mustBear, old, replaced, 1) + bearOwner }

@@ -41,7 +41,7 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	watch := limit.NewBrief(allowed, weights)
 	defer watch.Stop()
 	options := &compiled.Options{
-		Fields: in.fields(c.parameters), Data: in.data(), Strict: c.definition.Spec.Rego.Strict(),
+		Fields: in.fields(c), Data: in.data(), Strict: c.definition.Spec.Rego.Strict(),
 		Budget:   compiled.Budget{Steps: briefSteps, Values: briefValues},
 		Cancel:   watch,
 		Heavy:    watch.Heavy,

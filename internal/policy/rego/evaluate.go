@@ -150,7 +150,7 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 	return &evaluation{
 		weights: weights,
 		policy:  c,
-		input:   in.document(c.parameters),
+		input:   in.document(c),
 		now:     in.now,
 		decoder: c.decoder(in.kind),
 		cache:   topdown.NewVirtualCache(),
