@@ -202,7 +202,9 @@ type RegoSource struct {
 	// strictBuiltinErrors says what becomes of a call of a built-in function that fails, such
 	// as to_number("top"). It is undefined where it was called; with true the rule counts as
 	// not evaluated besides (see failurePolicy), with false nothing is said of it, as in
-	// Gatekeeper. What exceeds a limit is an error in any case. Default: true.
+	// Gatekeeper. What exceeds a limit is an error in any case. With false the rule is taken
+	// for one of Gatekeeper's otherwise too: input.review and the elements of violation are
+	// what they are there. Default: true.
 	// +optional
 	StrictBuiltinErrors *bool `json:"strictBuiltinErrors,omitempty"`
 	// main is the source text of the module with the rules: deny, warn, violation,

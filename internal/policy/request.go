@@ -27,11 +27,16 @@ func (g GroupVersionKind) APIVersion() string {
 	return g.Group + "/" + g.Version
 }
 
+// GroupVersionResource names the objects of a kind in the API server's paths.
+type GroupVersionResource struct{ Group, Version, Resource string }
+
 // UserInfo is who asks, as the API server authenticated them.
 type UserInfo struct {
 	Username string
 	UID      string
 	Groups   []string
+	// Extra is what else the authenticator says of them.
+	Extra map[string][]string
 }
 
 // Request asks for a verdict on one object. Object trees are JSON values as
@@ -50,6 +55,13 @@ type Request struct {
 	Resource string
 	// SubResource is empty for the object itself.
 	SubResource string
+	// RequestKind, RequestResource and RequestSubResource are what the client asked for, which the API server may have
+	// converted (matchPolicy); zero where that isn't known.
+	RequestKind        *GroupVersionKind
+	RequestResource    *GroupVersionResource
+	RequestSubResource string
+	// Options are those of the operation, such as CreateOptions; nil where they aren't known, as in an audit.
+	Options map[string]any
 	// Namespace is empty for a cluster-scoped object.
 	Namespace string
 	// Name may be empty when the server is to generate it.

@@ -144,6 +144,13 @@ func whoAmI(ctx context.Context, objects dynamic.Interface) (policy.UserInfo, er
 	user.Username, _, _ = unstructured.NestedString(told.Object, "status", "userInfo", "username")
 	user.UID, _, _ = unstructured.NestedString(told.Object, "status", "userInfo", "uid")
 	user.Groups, _, _ = unstructured.NestedStringSlice(told.Object, "status", "userInfo", "groups")
+	extra, _, _ := unstructured.NestedMap(told.Object, "status", "userInfo", "extra")
+	for key := range extra {
+		if user.Extra == nil {
+			user.Extra = map[string][]string{}
+		}
+		user.Extra[key], _, _ = unstructured.NestedStringSlice(extra, key)
+	}
 	return user, nil
 }
 
@@ -209,9 +216,12 @@ func (k *asking) send(ctx context.Context, f listing.Found) error {
 
 func (k *asking) request(object *unstructured.Unstructured, f listing.Found) *policy.Request {
 	gvk := object.GroupVersionKind()
-	return &policy.Request{Operation: policy.Update,
-		Kind:     policy.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind},
-		Resource: f.Resource, Namespace: object.GetNamespace(), Name: object.GetName(),
+	kind := policy.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}
+	return &policy.Request{Operation: policy.Update, Kind: kind, RequestKind: &kind, Resource: f.Resource,
+		RequestResource: &policy.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: f.Resource},
+		Options: map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions",
+			"dryRun": []any{metav1.DryRunAll}},
+		Namespace: object.GetNamespace(), Name: object.GetName(),
 		Object: f.Object, OldObject: f.Object, NamespaceObject: f.Namespace, UserInfo: k.user, DryRun: true,
 		Now: time.Now()}
 }

@@ -284,6 +284,27 @@ func TestARuleThatNamesDeletionsSaysSo(t *testing.T) {
 	}
 }
 
+// What Gatekeeper leaves undefined may decide there.
+func TestARuleThatReadsWhatGatekeeperLacksSaysSo(t *testing.T) {
+	for reads, want := range map[string]string{
+		"input.request.object.metadata": "input.request, undefined",
+		"not input.object.metadata":     "input.object, undefined",
+		"walk(input, [_, 1])":           "input.object, input.pod, input.request, undefined",
+		"input.review.object.metadata":  "",
+	} {
+		items := migrated(t, strings.Replace(mustBear, "given :=", reads+"\n        given :=", 1)+bearOwner)
+		says := ""
+		for _, item := range items {
+			if notes := strings.Join(item.Notes, "\n"); strings.Contains(notes, "undefined in Gatekeeper") {
+				says = notes
+			}
+		}
+		if !strings.Contains(says, want) || (says == "") != (want == "") {
+			t.Errorf("%s: notes are %q, want %q", reads, says, want)
+		}
+	}
+}
+
 func TestWhatNeedsWork(t *testing.T) {
 	constraint := func(pairs ...string) string { return mustBear + strings.NewReplacer(pairs...).Replace(bearOwner) }
 	template := func(old, replaced string) string { return strings.Replace(mustBear, old, replaced, 1) + bearOwner }
@@ -305,6 +326,9 @@ func TestWhatNeedsWork(t *testing.T) {
 		"a rule of a taken name": {
 			"it would count as a result", template("violation[", "warn[x] { x := 1 }\n\n      violation["),
 			"rename it"},
+		"elements that are strings": {"Gatekeeper's compiler refuses them, and with strings alone it enforces nothing",
+			template(`violation[{"msg": msg, "details": {"missing": missing}}]`, "violation[msg]"), "with a msg"},
+		"elements without msg": {"likewise", template(`{"msg": msg, "details"`, `{"details"`), "with a msg"},
 		"Rego that doesn't compile": {"with the compiler's line", template("count(missing) > 0", "cnt(missing) > 0"),
 			"undefined function cnt"},
 		"a built-in function that is refused": {"nothing stops it at the time limit",

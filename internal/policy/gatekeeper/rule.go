@@ -73,6 +73,9 @@ func newRule(t *constraintTemplate, known []syncedKind, untold bool) *rule {
 	r.schema = newParameterSchema(t.Spec.CRD.Spec.Validation.Schema)
 	if err := r.compile(t.Spec.CRD.Spec.Validation.Schema); err != nil {
 		r.refused, r.made = []string{fmt.Sprintf("its Rego doesn't hold: %v", err)}, nil
+	} else if !r.compiled.TakenByGatekeeper() {
+		r.refuse("its Rego doesn't compile in Gatekeeper either, which enforces nothing of it: no element of " +
+			"violation is an object with a msg: give it as violation[{\"msg\": msg}]")
 	}
 	return r
 }

@@ -103,6 +103,21 @@ func foreign(used facts.Mentions) []string {
 	return refused
 }
 
+// undefinedThere says what the Rego reads that there is in Evenkeel only; none for nothing.
+func undefinedThere(used facts.Mentions) []string {
+	var read []string
+	for _, key := range []string{"object", "pod", "request"} {
+		if used.Refers("input", key) {
+			read = append(read, "input."+key)
+		}
+	}
+	if len(read) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("its Rego reads or may read %s, undefined in Gatekeeper, which gives a rule "+
+		"input.review and input.parameters alone: what depends on that is judged otherwise", strings.Join(read, ", "))}
+}
+
 // modules are the rule's, the template's own first, with what they look up and what stands in their way.
 func (t *constraintTemplate) modules(s source, known []syncedKind) (modules []v1alpha1.RegoLibrary, looks lookups,
 	refused []string) {
@@ -121,5 +136,6 @@ func (t *constraintTemplate) modules(s source, known []syncedKind) (modules []v1
 			refused = append(refused, looks.why)
 		}
 	}
+	looks.notes = append(looks.notes, undefinedThere(used)...)
 	return modules, looks, refused
 }

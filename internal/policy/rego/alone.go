@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
@@ -61,8 +59,8 @@ func (r *reuseRate) many() bool {
 }
 
 // converting converts what all policies share.
-func (in *Input) converting(r *policy.Request, read Read) func() ([][2]*ast.Term, error) {
-	return sync.OnceValues(func() ([][2]*ast.Term, error) {
+func (in *Input) converting(r *policy.Request, read Read) func() (*sharedTerms, error) {
+	return sync.OnceValues(func() (*sharedTerms, error) {
 		in.conversion.made.Store(true)
 		return sharedDocuments(r, read)
 	})
@@ -81,7 +79,7 @@ func (in *Input) forOne(c *Compiled) *Input {
 	}
 	own := *in
 	read := c.readOf(in.kind)
-	own.shared = sync.OnceValues(func() ([][2]*ast.Term, error) { return sharedDocuments(in.request, read) })
+	own.shared = sync.OnceValues(func() (*sharedTerms, error) { return sharedDocuments(in.request, read) })
 	own.sizes = sync.OnceValues(own.weighed)
 	return &own
 }
@@ -89,7 +87,13 @@ func (in *Input) forOne(c *Compiled) *Input {
 // readings are what one policy reads of an input for an object of each kind. They are safe for concurrent use.
 type readings struct {
 	mu    sync.Mutex
-	known map[policy.GroupKind]Read
+	known map[readingFor]Read
+}
+
+// readingFor is a kind, and whether the policy was written for Gatekeeper.
+type readingFor struct {
+	kind       policy.GroupKind
+	gatekeeper bool
 }
 
 // mostReadings bounds for how many kinds that is kept.
@@ -100,13 +104,14 @@ func (c *Compiled) readOf(kind policy.GroupKind) Read {
 	r := &c.shared.readings
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	read, known := r.known[kind]
+	key := readingFor{kind, c.Gatekeepers()}
+	read, known := r.known[key]
 	if !known {
 		read = ReadBy(kind, c)
 		if r.known == nil || len(r.known) >= mostReadings {
-			r.known = map[policy.GroupKind]Read{}
+			r.known = map[readingFor]Read{}
 		}
-		r.known[kind] = read
+		r.known[key] = read
 	}
 	return read
 }

@@ -41,7 +41,7 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	watch := limit.NewBrief(allowed, weights)
 	defer watch.Stop()
 	options := &compiled.Options{
-		Fields: in.fields(c.parameters), Data: in.data(), Strict: c.definition.Spec.Rego.Strict(),
+		Fields: in.fields(c), Data: in.data(), Strict: c.definition.Spec.Rego.Strict(),
 		Budget:   compiled.Budget{Steps: briefSteps, Values: briefValues},
 		Cancel:   watch,
 		Heavy:    watch.Heavy,
@@ -52,14 +52,14 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 		options.Input = ast.ObjectTerm(options.Fields...)
 	}
 	e := c.shared.program.Begin(ctx, options)
-	b := &briefly{policy: c, evaluation: e, decoder: result.Decoder{Paths: c.pathBaseFor(in.kind)}}
+	b := &briefly{policy: c, evaluation: e, decoder: c.decoder(in.kind)}
 	decision = policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: CompiledEngine}
 	err = cmp.Or(b.decide(&decision), watch.Refused())
 	e.End()
 	if err != nil {
 		return policy.Decision{}, whyLeft(err)
 	}
-	if reusable && len(decision.Violations) == 0 && len(decision.Warnings) == 0 {
+	if reusable && len(decision.Violations) == 0 && len(decision.Warnings) == 0 && !b.decoder.Ignored() {
 		c.clean.Add(read)
 	}
 	return decision, ""
@@ -129,7 +129,7 @@ func (b *briefly) elements(name string) ([]*ast.Term, error) {
 	if err != nil || value == nil {
 		return nil, err
 	}
-	elements, err := result.List(value)
+	elements, err := b.decoder.Elements(name, value)
 	if err == nil && len(elements) > result.MaxFound {
 		err = result.ErrTooMany
 	}

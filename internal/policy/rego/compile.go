@@ -45,6 +45,8 @@ type Compiled struct {
 	compares bool
 	// most is how large a value may be, in units, that rules make copies of.
 	most int64
+	// taken says that Gatekeeper takes the rule violation.
+	taken bool
 	// weighs says that rules call what weighs.
 	weighs bool
 	// reads is what of the input the rules may read, and lookups what of other objects.
@@ -112,6 +114,8 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	for _, name := range names {
 		rules = append(rules, entry.Append(ast.StringTerm(name)))
 	}
+	compiled.taken = slices.Contains(names, ruleViolation) && takenByGatekeeper(
+		built.Compiler.TypeEnv.GetByRef(entry.Append(ast.StringTerm(ruleViolation))))
 	compiled.reads = facts.ReadsOf(built.Compiler, rules...)
 	compiled.reading = readingOf(compiled.reads)
 	compiled.lookups = facts.LookupsOf(built.Compiler, inventory.Root, rules...)

@@ -150,9 +150,9 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 	return &evaluation{
 		weights: weights,
 		policy:  c,
-		input:   in.document(c.parameters),
+		input:   in.document(c),
 		now:     in.now,
-		decoder: result.Decoder{Paths: c.pathBaseFor(in.kind)},
+		decoder: c.decoder(in.kind),
 		cache:   topdown.NewVirtualCache(),
 		store:   &store{data: in.data().Value},
 	}, nil
@@ -218,6 +218,15 @@ func (e *evaluation) actions(ctx context.Context) ([]policy.Action, error) {
 		return nil, err
 	}
 	return e.decoder.Actions(ruleRemediation, elements)
+}
+
+// decoder reads what the rules give for an object of a kind.
+func (c *Compiled) decoder(kind policy.GroupKind) result.Decoder {
+	d := result.Decoder{Paths: c.pathBaseFor(kind)}
+	if c.Gatekeepers() && c.taken {
+		d.Gatekeeper = ruleViolation
+	}
+	return d
 }
 
 // pathBaseFor moves the paths of a rule on Pods onto an object of the kind.

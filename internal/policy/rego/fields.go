@@ -16,6 +16,8 @@ type Read struct {
 	Object *facts.Fields
 	// Request and Review are of the documents of these names; what stands in their objects is Object's to say.
 	Request, Review *facts.Fields
+	// Gatekeeper is of the review, by policies that were written for Gatekeeper.
+	Gatekeeper *facts.Fields
 	// Pod says that something of the document of that name is read.
 	Pod bool
 	// requests and scanned say how often verdicts of those that read it are reused: an object is scanned as it stands,
@@ -33,11 +35,14 @@ func (r Read) rate(of *policy.Request) *reuseRate {
 
 // ReadAll is all of an input.
 func ReadAll() Read {
-	return Read{Object: facts.All(), Request: facts.All(), Review: facts.All(), Pod: true}
+	return Read{Object: facts.All(), Request: facts.All(), Review: facts.All(), Gatekeeper: facts.All(),
+		Pod: true}
 }
 
 // Whole says that all is read.
-func (r Read) Whole() bool { return r.Object.Whole() && r.Request.Whole() && r.Review.Whole() && r.Pod }
+func (r Read) Whole() bool {
+	return r.Object.Whole() && r.Request.Whole() && r.Review.Whole() && r.Gatekeeper.Whole() && r.Pod
+}
 
 // ManagedFields says that metadata.managedFields of the objects are read.
 func (r Read) ManagedFields() bool { return r.Object.Of("metadata").Of("managedFields") != nil }
@@ -83,7 +88,11 @@ func ReadBy(kind policy.GroupKind, by ...*Compiled) Read {
 			return ReadAll()
 		}
 		out.Request = facts.Join(out.Request, c.reading.request)
-		out.Review = facts.Join(out.Review, c.reading.review)
+		if c.Gatekeepers() {
+			out.Gatekeeper = facts.Join(out.Gatekeeper, c.reading.review)
+		} else {
+			out.Review = facts.Join(out.Review, c.reading.review)
+		}
 		pod := c.reading.pod
 		out.Pod = out.Pod || pod != nil
 		if isWorkload {

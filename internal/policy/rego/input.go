@@ -31,7 +31,7 @@ type Input struct {
 	client string
 	// shared makes the keys of the input document that are the same for every
 	// policy, all but parameters, once somebody needs them.
-	shared func() ([][2]*ast.Term, error)
+	shared func() (*sharedTerms, error)
 	// sizes are those of the parts of shared, and of all of it, in units.
 	sizes func() (map[ast.Value]int64, int64)
 	// inventory is what rules may look up besides; nil for nothing.
@@ -103,11 +103,22 @@ func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 // weighed weighs what all policies share.
 func (in *Input) weighed() (map[ast.Value]int64, int64) {
 	s, total := size.NewInputScale(), int64(0)
-	shared, _ := in.shared()
-	for _, part := range shared {
+	shared, err := in.shared()
+	if err != nil {
+		return nil, 0
+	}
+	for _, part := range shared.common {
 		total += s.Of(part[1].Value)
 	}
-	return s.Sizes(), total
+	return s.Sizes(), total + max(weight(s, shared.review), weight(s, shared.gatekeeper))
+}
+
+// weight is that of a part that may be missing.
+func weight(s *size.Scale, part *ast.Term) int64 {
+	if part == nil {
+		return 0
+	}
+	return s.Of(part.Value)
 }
 
 // Units is how large all that policies share of it is, in units of package size; what rules may
@@ -117,16 +128,15 @@ func (in *Input) Units() int64 {
 	return total
 }
 
-// document is the whole input document for a policy with these parameters.
-func (in *Input) document(parameters *ast.Term) *ast.Term {
-	return ast.ObjectTerm(in.fields(parameters)...)
+// document is the whole input document for a policy.
+func (in *Input) document(of *Compiled) *ast.Term {
+	return ast.ObjectTerm(in.fields(of)...)
 }
 
-// fields are those of the input document.
-func (in *Input) fields(parameters *ast.Term) [][2]*ast.Term {
+// fields are those of the input document for a policy.
+func (in *Input) fields(of *Compiled) [][2]*ast.Term {
 	shared, _ := in.shared() // who evaluates has asked before whether it can be converted
-	fields := append(make([][2]*ast.Term, 0, len(shared)+1), shared...)
-	return append(fields, pair("parameters", parameters))
+	return append(shared.fields(of.Gatekeepers()), pair("parameters", of.parameters))
 }
 
 // Anew is the same request, about which every policy is asked, whatever it has found before.
@@ -157,8 +167,8 @@ func (in *Input) Whole() (*Input, error) {
 	shared, err := whole.shared()
 	// The comparison of engines judges by it in another goroutine, while this one goes on with the other policies.
 	whole.conversion.settled.Do(func() {
-		for _, part := range shared {
-			size.Settle(part[1].Value)
+		for _, part := range shared.all() {
+			size.Settle(part.Value)
 		}
 	})
 	return whole, err

@@ -83,7 +83,7 @@ func (e *evaluation) elements(ctx context.Context, name string) ([]*ast.Term, er
 	var problems []error
 	for i := range e.policy.rules[name].parts {
 		e.watch.Begin()
-		elements, err := e.ask(ctx, &e.policy.rules[name].parts[i])
+		elements, err := e.ask(ctx, name, &e.policy.rules[name].parts[i])
 		err = cmp.Or(err, e.watch.Refused())
 		found = append(found, elements...)
 		if err != nil {
@@ -94,7 +94,7 @@ func (e *evaluation) elements(ctx context.Context, name string) ([]*ast.Term, er
 }
 
 // ask runs the query of one part. A panic is an error of that part.
-func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err error) {
+func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*ast.Term, err error) {
 	defer func() {
 		switch cause := recover(); cause {
 		case nil:
@@ -123,7 +123,7 @@ func (e *evaluation) ask(ctx context.Context, p *part) (found []*ast.Term, err e
 	}
 	err = query.Iter(ctx, func(answer topdown.QueryResult) error {
 		if !p.each {
-			list, err := result.List(answer[resultVar])
+			list, err := e.decoder.Elements(name, answer[resultVar])
 			found = list
 			return err
 		}

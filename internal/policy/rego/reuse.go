@@ -55,6 +55,9 @@ type excerpt struct {
 	readsPod, podName, named, podNamespace bool
 	// These are read of the request; requestNamed says that it is asked whether it has a name.
 	uid, name, requestNamed, namespace, user, dryRun, namespaceObject bool
+	// Of what Gatekeeper alone shows, options and requested are read, and audited says that something is that it leaves
+	// out in an audit.
+	options, requested, audited bool
 }
 
 // documents are those of whose lists the order of the elements can be told, each with its places in the input.
@@ -76,6 +79,10 @@ func excerptOf(reads facts.Reads) excerpt {
 		uid:          asked("uid"), name: whole(r.request.Of("name")) || whole(r.review.Of("name")),
 		requestNamed: asked("name"), namespace: asked("namespace"), user: asked("userInfo"),
 		dryRun: asked("dryRun"), namespaceObject: r.review.Of("namespaceObject") != nil,
+		options:   r.review.Of("options") != nil,
+		requested: ofAny(r.review, "requestKind", "requestResource", "requestSubResource"),
+		audited: ofAny(r.review, "uid", "operation", "resource", "subResource", "userInfo", "dryRun",
+			"options", "requestKind", "requestResource", "requestSubResource"),
 	}
 }
 
@@ -183,7 +190,12 @@ func (c *Compiled) digest(in *Input) (d reuse.Digest, reusable bool) {
 	}
 	text := in.digests.Borrow()
 	defer in.digests.Return(text)
-	return c.clean.Digest(text, func(text *facts.Text) { c.shared.excerpt.write(text, in.request, in.digests) })
+	return c.clean.Digest(text, func(text *facts.Text) {
+		c.shared.excerpt.write(text, in.request, in.digests)
+		if c.Gatekeepers() {
+			c.shared.excerpt.writeGatekeepers(text, in.request)
+		}
+	})
 }
 
 // asksForTime says that a program calls what gives another answer another time.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
@@ -58,7 +59,13 @@ func changes() []func(*policy.Request) {
 		func(r *policy.Request) { r.DryRun = !r.DryRun },
 		func(r *policy.Request) { r.UserInfo.Username += "x" },
 		func(r *policy.Request) { r.UserInfo.Groups = append(r.UserInfo.Groups, "x") },
+		func(r *policy.Request) { r.UserInfo.Extra = map[string][]string{"scopes": {"x"}} },
 		func(r *policy.Request) { r.SubResource = "status" },
+		func(r *policy.Request) { r.RequestSubResource = "scale" },
+		func(r *policy.Request) { r.RequestKind = &policy.GroupVersionKind{Kind: "Other"} },
+		func(r *policy.Request) { r.RequestResource = &policy.GroupVersionResource{Resource: "others"} },
+		func(r *policy.Request) { r.Options = map[string]any{"fieldManager": "x"} },
+		func(r *policy.Request) { r.Audit = !r.Audit },
 		func(r *policy.Request) {
 			r.NamespaceObject = map[string]any{"metadata": map[string]any{"labels": map[string]any{"x": "1"}}}
 		},
@@ -85,6 +92,10 @@ func alike(rt *rapid.T) []*policy.Request {
 
 // TestWhatIsReusedIsWhatWouldBeFound asks policies with a memory and without one of the same requests.
 func TestWhatIsReusedIsWhatWouldBeFound(t *testing.T) {
+	policies := []*v1alpha1.ClusterRegoPolicy{}
+	for _, rules := range reviewReaders() {
+		policies = append(policies, ofGatekeeper(rules))
+	}
 	for _, rules := range append(readers(),
 		`deny contains "late" if time.now_ns() > 1798761600000000000`,
 		`warn contains "no label" if not input.object.metadata.labels.app`,
@@ -105,7 +116,10 @@ func TestWhatIsReusedIsWhatWouldBeFound(t *testing.T) {
 			"images contains c if some c in input.object.spec.containers\n"+
 			`deny contains "x" if { all := [1 | images[_].image]; count(all) == 1 }`,
 	) {
-		anew := compile(t, podPolicy(header+rules)).On(rego.CompiledEngine)
+		policies = append(policies, podPolicy(header+rules))
+	}
+	for _, p := range policies {
+		anew := compile(t, p).On(rego.CompiledEngine)
 		t.Run("", func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				reusing := anew.Reusing()
@@ -118,7 +132,7 @@ func TestWhatIsReusedIsWhatWouldBeFound(t *testing.T) {
 					got := reusing.Evaluate(t.Context(), part, time.Minute)
 					if diff := cmp.Diff(want, got, cmp.Comparer(sameError),
 						cmpopts.IgnoreFields(policy.Decision{}, "Reused")); diff != "" {
-						rt.Fatalf("%s\nof %v (-evaluated +with a memory):\n%s", rules, r, diff)
+						rt.Fatalf("%s\nof %v (-evaluated +with a memory):\n%s", p.Spec.Rego.Main, r, diff)
 					}
 				}
 			})

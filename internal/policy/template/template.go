@@ -73,6 +73,9 @@ func (t *Template) Policy(p *v1alpha1.ClusterRegoPolicy) (*rego.Compiled, error)
 	return t.rule.Redefine(defined)
 }
 
+// TakenByGatekeeper says that Gatekeeper's compiler takes the rule: rego.Compiled.
+func (t *Template) TakenByGatekeeper() bool { return t.rule.TakenByGatekeeper() }
+
 // NotFound says that a policy's template is missing.
 func NotFound(name string) error {
 	return fmt.Errorf("spec.templateRef.name: %w as %q: make it, or name another", ErrNotFound, name)

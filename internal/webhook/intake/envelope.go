@@ -75,8 +75,8 @@ func (e *envelope) requestField(key string, c *cursor) bool {
 
 // parts are the fields of a request that are read.
 func parts() []string {
-	return []string{"uid", "kind", "resource", "subResource", "name", "namespace", "operation", "userInfo", "dryRun",
-		"options", "object", "oldObject"}
+	return []string{"uid", "kind", "resource", "subResource", "requestKind", "requestResource", "requestSubResource",
+		"name", "namespace", "operation", "userInfo", "dryRun", "options", "object", "oldObject"}
 }
 
 // maxPart bounds the text of a part that is decoded before memory is reserved for what
@@ -94,7 +94,7 @@ func (e *envelope) user() (user policy.UserInfo, why *Unread, err error) {
 	whole := c.fields(func(key string, c *cursor) bool {
 		var size Size
 		value, ok := c.value(&size)
-		if slices.Contains([]string{"username", "uid", "groups"}, key) {
+		if slices.Contains([]string{"username", "uid", "groups", "extra"}, key) {
 			fields[key] = value
 		}
 		return ok
@@ -106,10 +106,14 @@ func (e *envelope) user() (user policy.UserInfo, why *Unread, err error) {
 		why = unread(TooLarge, "its user is in so many groups that their names have more than %d KiB", maxPart>>10)
 		delete(fields, "groups")
 	}
+	if len(fields["extra"]) > maxPart { // who asks is known without it
+		delete(fields, "extra")
+	}
 	return user, why, errors.Join(
 		decodePart("request.userInfo.username", fields["username"], &user.Username),
 		decodePart("request.userInfo.uid", fields["uid"], &user.UID),
-		decodePart("request.userInfo.groups", fields["groups"], &user.Groups))
+		decodePart("request.userInfo.groups", fields["groups"], &user.Groups),
+		decodePart("request.userInfo.extra", fields["extra"], &user.Extra))
 }
 
 var errNoReview = errors.New("not an AdmissionReview")
@@ -127,8 +131,10 @@ func (e *envelope) request() (r *policy.Request, why *Unread, err error) {
 	}
 	r = &policy.Request{}
 	var (
-		of       metav1.GroupVersionKind
-		resource metav1.GroupVersionResource
+		of              metav1.GroupVersionKind
+		resource        metav1.GroupVersionResource
+		requestKind     *metav1.GroupVersionKind
+		requestResource *metav1.GroupVersionResource
 	)
 	for _, part := range []struct {
 		name string
@@ -136,6 +142,8 @@ func (e *envelope) request() (r *policy.Request, why *Unread, err error) {
 	}{
 		{"uid", &r.UID}, {"kind", &of}, {"resource", &resource}, {"subResource", &r.SubResource}, {"name", &r.Name},
 		{"namespace", &r.Namespace}, {"operation", &r.Operation}, {"dryRun", &r.DryRun},
+		{"requestKind", &requestKind}, {"requestResource", &requestResource},
+		{"requestSubResource", &r.RequestSubResource},
 	} {
 		if err := decodePart("request."+part.name, e.fields[part.name], part.into); err != nil {
 			return nil, nil, err
@@ -144,7 +152,8 @@ func (e *envelope) request() (r *policy.Request, why *Unread, err error) {
 	if r.UID == "" {
 		return nil, nil, fmt.Errorf("%w: it has no request with a uid", errNoReview)
 	}
-	r.Kind = policy.GroupVersionKind{Group: of.Group, Version: of.Version, Kind: of.Kind}
+	r.Kind, r.RequestKind = policy.GroupVersionKind(of), (*policy.GroupVersionKind)(requestKind)
+	r.RequestResource = (*policy.GroupVersionResource)(requestResource)
 	r.Resource = resource.Resource
 	r.UserInfo, why, err = e.user()
 	return r, why, err

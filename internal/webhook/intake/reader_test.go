@@ -32,7 +32,11 @@ func TestAReviewIsReadWhole(t *testing.T) {
 	defer got.Done()
 	want := &policy.Request{
 		UID: "705ab4f5", Operation: policy.Update, Kind: policy.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
-		Resource:  "configmaps",
+		RequestKind:     &policy.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		Resource:        "configmaps",
+		RequestResource: &policy.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+		Options: map[string]any{"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1",
+			"fieldManager": "kubectl"},
 		Namespace: "shop", Name: "a", UserInfo: policy.UserInfo{Username: "ann", Groups: []string{"developers"}},
 		Now: time.Unix(1e9, 0),
 		Object: map[string]any{
@@ -46,6 +50,27 @@ func TestAReviewIsReadWhole(t *testing.T) {
 	}
 	if got.FieldManager() != "kubectl" {
 		t.Errorf("the field manager is %q", got.FieldManager())
+	}
+}
+
+// What Gatekeeper shows its rules of a request is there for those that were written for it.
+func TestWhatTheClientAskedForIsRead(t *testing.T) {
+	asked := `,"requestKind":{"group":"apps","version":"v1beta1","kind":"Deployment"},"requestSubResource":"scale",` +
+		`"requestResource":{"group":"apps","version":"v1beta1","resource":"deployments"},` +
+		`"userInfo":{"username":"ann","uid":"7","extra":{"scopes":["view","edit"]}}`
+	got, err := readOf(small(), review("UPDATE", config, "null", asked))
+	if err != nil || got.Unread != nil {
+		t.Fatal(err, got.Unread)
+	}
+	defer got.Done()
+	want := &policy.Request{
+		RequestKind:        &policy.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"},
+		RequestResource:    &policy.GroupVersionResource{Group: "apps", Version: "v1beta1", Resource: "deployments"},
+		RequestSubResource: "scale", UserInfo: policy.UserInfo{Username: "ann", UID: "7",
+			Extra: map[string][]string{"scopes": {"view", "edit"}}}}
+	if diff := cmp.Diff(want, &policy.Request{RequestKind: got.RequestKind, RequestResource: got.RequestResource,
+		RequestSubResource: got.RequestSubResource, UserInfo: got.UserInfo}); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -50,9 +50,6 @@ func (u *Unread) Error() string { return u.text }
 // Review is what a request to a webhook asks.
 type Review struct {
 	*policy.Request
-	// Options are those of the request that is reviewed; nil when there are none or
-	// they weren't read.
-	Options map[string]any
 	// Unread says why the objects aren't decoded; nil when they are. The request is
 	// Partial then.
 	Unread *Unread

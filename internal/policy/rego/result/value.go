@@ -11,7 +11,33 @@ import (
 
 // goValue converts to a JSON tree as unstructured objects hold it: integers as
 // int64, other numbers as float64, a set as a sorted list.
-func goValue(v ast.Value) (any, error) {
+func goValue(v ast.Value) (any, error) { return naming(stringKey).value(v) }
+
+// naming says which key of a JSON object a key of Rego becomes.
+type naming func(key *ast.Term) (string, error)
+
+func stringKey(key *ast.Term) (string, error) {
+	name, ok := key.Value.(ast.String)
+	if !ok {
+		return "", fmt.Errorf("key %s isn't a string", key)
+	}
+	return string(name), nil
+}
+
+// anyKey names a key that isn't a string by its JSON, as OPA does.
+func anyKey(key *ast.Term) (string, error) {
+	if name, ok := key.Value.(ast.String); ok {
+		return string(name), nil
+	}
+	value, err := naming(anyKey).value(key.Value)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(value)
+	return string(text), err
+}
+
+func (n naming) value(v ast.Value) (any, error) {
 	switch v := v.(type) {
 	case ast.Null:
 		return nil, nil
@@ -24,11 +50,11 @@ func goValue(v ast.Value) (any, error) {
 	case *ast.Array:
 		elements := make([]*ast.Term, 0, v.Len())
 		v.Foreach(func(element *ast.Term) { elements = append(elements, element) })
-		return goList(elements)
+		return n.list(elements)
 	case ast.Set:
-		return goList(v.Slice())
+		return n.list(v.Slice())
 	case ast.Object:
-		return goObject(v)
+		return n.object(v)
 	default:
 		return nil, fmt.Errorf("%s isn't a JSON value", Article(ast.ValueName(v)))
 	}
@@ -45,10 +71,10 @@ func goNumber(n ast.Number) (any, error) {
 	return value, nil
 }
 
-func goList(elements []*ast.Term) (any, error) {
+func (n naming) list(elements []*ast.Term) (any, error) {
 	list := make([]any, 0, len(elements))
 	for _, element := range elements {
-		value, err := goValue(element.Value)
+		value, err := n.value(element.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -57,18 +83,18 @@ func goList(elements []*ast.Term) (any, error) {
 	return list, nil
 }
 
-func goObject(o ast.Object) (any, error) {
+func (n naming) object(o ast.Object) (any, error) {
 	tree := make(map[string]any, o.Len())
 	err := o.Iter(func(key, value *ast.Term) error {
-		name, ok := key.Value.(ast.String)
-		if !ok {
-			return fmt.Errorf("key %s isn't a string", key)
-		}
-		converted, err := goValue(value.Value)
+		name, err := n(key)
 		if err != nil {
 			return err
 		}
-		tree[string(name)] = converted
+		converted, err := n.value(value.Value)
+		if err != nil {
+			return err
+		}
+		tree[name] = converted
 		return nil
 	})
 	return tree, err

@@ -27,6 +27,10 @@ const (
 // Decoder reads what the rules of one evaluation give, in the terms of internal/policy.
 type Decoder struct {
 	Paths Paths
+	// Gatekeeper is the rule whose value is read as Gatekeeper reads that of violation; empty for none.
+	Gatekeeper string
+	// ignored says that some of it was left out.
+	ignored bool
 	// text is how much the violations say so far, in bytes.
 	text int
 }
@@ -46,7 +50,10 @@ func (v *Violations) Add(d *Decoder, rule string, elements []*ast.Term) (problem
 			return append(problems, fmt.Errorf("rule %s says more than %d bytes: %s left out", rule,
 				maxText, prose.Are(len(elements)-i, "violation")))
 		}
-		violation, details, err := d.violation(element)
+		if d.ignores(rule, element) {
+			continue
+		}
+		violation, details, err := d.violation(rule, element)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("rule %s, element %s: %w", rule, brief(element), err))
 		}
@@ -62,7 +69,10 @@ func (v *Violations) Add(d *Decoder, rule string, elements []*ast.Term) (problem
 // violation reads an element, and writes its details as JSON. An element is a
 // violation even if it is malformed: what of it can be read is kept beside the
 // error.
-func (d *Decoder) violation(element *ast.Term) (v policy.Violation, details string, err error) {
+func (d *Decoder) violation(rule string, element *ast.Term) (v policy.Violation, details string, err error) {
+	if rule == d.Gatekeeper {
+		return asGatekeeper(element)
+	}
 	if message, ok := element.Value.(ast.String); ok {
 		v.Message = string(message)
 		return withMessage(v, element), "", nonEmpty(v.Message)
@@ -80,7 +90,7 @@ func (d *Decoder) violation(element *ast.Term) (v policy.Violation, details stri
 	if v.Path, err = d.pathOf(fields); err != nil {
 		problems = append(problems, err)
 	}
-	if v.Details, details, err = detailsOf(fields); err != nil {
+	if v.Details, details, err = detailsOf(fields, stringKey); err != nil {
 		problems = append(problems, err)
 	}
 	if unknown := unknownTerms(fields, "msg", "details", "path"); unknown != "" {
@@ -124,7 +134,7 @@ func (d *Decoder) pathOf(fields ast.Object) (string, error) {
 	return path, nil
 }
 
-func detailsOf(fields ast.Object) (details any, written string, err error) {
+func detailsOf(fields ast.Object, names naming) (details any, written string, err error) {
 	term := fields.Get(ast.InternedTerm("details"))
 	if term == nil {
 		return nil, "", nil
@@ -132,7 +142,7 @@ func detailsOf(fields ast.Object) (details any, written string, err error) {
 	if size.Text(term.Value, maxDetails) > maxDetails {
 		return nil, "", fmt.Errorf("details: they are left out: more than %d bytes", maxDetails)
 	}
-	if details, err = goValue(term.Value); err != nil {
+	if details, err = names.value(term.Value); err != nil {
 		return nil, "", fmt.Errorf("details: %w", err)
 	}
 	text, err := json.Marshal(details)

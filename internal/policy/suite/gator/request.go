@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -55,8 +56,10 @@ func reviewed(review map[string]any) (*policy.Request, error) {
 	r := &policy.Request{UID: string(in.UID), Operation: policy.Operation(in.Operation),
 		Kind:     policy.GroupVersionKind{Group: in.Kind.Group, Version: in.Kind.Version, Kind: in.Kind.Kind},
 		Resource: in.Resource.Resource, SubResource: in.SubResource, Namespace: in.Namespace, Name: in.Name,
-		UserInfo: policy.UserInfo{Username: in.UserInfo.Username, UID: in.UserInfo.UID, Groups: in.UserInfo.Groups},
-		DryRun:   in.DryRun != nil && *in.DryRun, Now: reports.Now()}
+		RequestKind: (*policy.GroupVersionKind)(in.RequestKind), RequestSubResource: in.RequestSubResource,
+		RequestResource: (*policy.GroupVersionResource)(in.RequestResource), UserInfo: userOf(in.UserInfo),
+		DryRun: in.DryRun != nil && *in.DryRun, Now: reports.Now()}
+	r.Options, _ = given["options"].(map[string]any)
 	r.Object, _ = given["object"].(map[string]any)
 	r.OldObject, _ = given["oldObject"].(map[string]any)
 	judged := r.Judged()
@@ -70,6 +73,17 @@ func reviewed(review map[string]any) (*policy.Request, error) {
 	}
 	r.Namespace, r.Name = cmp.Or(r.Namespace, about.Namespace), cmp.Or(r.Name, about.Name)
 	return r, nil
+}
+
+func userOf(in authenticationv1.UserInfo) policy.UserInfo {
+	user := policy.UserInfo{Username: in.Username, UID: in.UID, Groups: in.Groups}
+	if len(in.Extra) > 0 {
+		user.Extra = map[string][]string{}
+	}
+	for key, values := range in.Extra {
+		user.Extra[key] = values
+	}
+	return user
 }
 
 // others are the objects of the case's inventory.
