@@ -65,6 +65,7 @@ mb := concat("", [kb | some _ in numbers.range(1, 100)])
 func hostile() map[string]string {
 	out := hostileToMemory()
 	maps.Copy(out, hostileToTime())
+	maps.Copy(out, hostileByLargeInput())
 	return out
 }
 
@@ -288,7 +289,7 @@ func TestEvaluateOneHostilePolicy(t *testing.T) {
 		return
 	}
 	c = c.On(rego.Engine(os.Getenv(engineVariable)))
-	in := input(t, podRequest())
+	in := input(t, hostileRequest(name))
 	before = processorTime(t)
 	got := c.Evaluate(t.Context(), in, hostileLimit)
 	cost := hostileCost{CPU: processorTime(t) - before, Memory: peakMemory(t), Err: fmt.Sprint(got.Err, got.FixErr)}

@@ -94,15 +94,20 @@ func (m *machine) deeper() outcome {
 	return next
 }
 
-// heavy says that the caller takes a collection for too large to go on with.
-func (m *machine) heavy(t *ast.Term) bool {
+// weighed fails when the caller takes a collection for too large to go on with. To tell takes a step for each
+// of its parts.
+func (m *machine) weighed(t *ast.Term) outcome {
 	if m.options.Heavy == nil || t == stopped {
-		return false
+		return next
 	}
 	switch t.Value.(type) {
 	case *ast.Array, ast.Object, ast.Set:
-		return m.options.Heavy(t.Value)
-	default:
-		return false
+		if m.inspect() == failed {
+			return failed
+		}
+		if m.options.Heavy(t.Value) {
+			return m.fail(ErrMemory)
+		}
 	}
+	return next
 }

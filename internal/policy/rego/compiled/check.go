@@ -30,23 +30,22 @@ func (b *body) check(stmt ir.Stmt) step {
 }
 
 func equal(x, y operand) step {
-	return func(_ *machine, f frame) outcome {
-		if same(x.get(f), y.get(f)) {
-			return next
-		}
-		return undefined
-	}
+	return func(m *machine, f frame) outcome { return m.same(x.get(f), y.get(f)) }
 }
 
 func notEqual(x, y operand) step {
 	if y.constant != nil && y.constant.Value == ast.Boolean(false) && x.constant == nil {
 		return notFalse(x.local)
 	}
-	return func(_ *machine, f frame) outcome {
-		if same(x.get(f), y.get(f)) {
+	return func(m *machine, f frame) outcome {
+		switch m.same(x.get(f), y.get(f)) {
+		case next:
 			return undefined
+		case undefined:
+			return next
+		default:
+			return failed
 		}
-		return next
 	}
 }
 
@@ -103,11 +102,13 @@ func (b *body) condition(stmts []ir.Stmt) step {
 	}
 	otherwise := pair(b.builtinCall(b.builtins[call.Func], args, call).run, notFalse(int(call.Result)))
 	return func(m *machine, f frame) outcome {
-		switch test(f) {
+		switch test(m, f) {
 		case yes:
 			return next
 		case no:
 			return undefined
+		case ended:
+			return failed
 		default:
 			return otherwise(m, f)
 		}
