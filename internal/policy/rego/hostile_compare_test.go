@@ -12,7 +12,8 @@ import (
 // byLargeInput begins the names of the hostile policies that are asked about an object of megabytes.
 const byLargeInput = "a large object by "
 
-// hostileByLargeInput are policies that compare what a large object holds twice, hundreds of times without a loop.
+// hostileByLargeInput are policies that compare what a large object holds twice, or hand it to a built-in function,
+// hundreds of times without a loop.
 func hostileByLargeInput() map[string]string {
 	out := map[string]string{}
 	for name, comparison := range map[string]string{
@@ -20,6 +21,7 @@ func hostileByLargeInput() map[string]string {
 		"patterns":              `[a, %d] = [b, %d]`,
 		"a function's argument": `f(b) == 1`,
 		"in a set":              `b in s`,
+		"sort":                  `count(sort(a)) > 1`,
 	} {
 		var rules strings.Builder
 		rules.WriteString("deny contains \"known\" if true\na := input.review.object.spec.a\n" +

@@ -101,6 +101,8 @@ func hostileToMemory() map[string]string {
 			`deny contains "x" if count(x40) == 0`,
 		"doubled texts": doubled(`"ab"`, `concat("", [X, X])`) +
 			`deny contains "x" if count(x40) == 0`,
+		"texts doubled by functions": "f(v) := concat(\"\", [v, v])\n" +
+			`deny contains "x" if count(` + strings.Repeat("f(", 40) + `"ab"` + strings.Repeat(")", 40) + `) == 0`,
 		"a union of large objects": `o := {sprintf("%d", [i]): i | some i in numbers.range(1, 30000)}` +
 			"\n" + `deny contains "x" if count(object.union_n([o | some _ in numbers.range(1, 5000)])) == 0`,
 		"unions of shared parts": doubled(`{"a": 1}`, `{"a": X, "b": X}`) + doubledUnion,

@@ -26,10 +26,9 @@ func (m *machine) recall(to *function, f frame) (hash int, found *kept) {
 		if k.function != to {
 			continue
 		}
-		switch m.matches(k, f) {
-		case next:
+		if o := m.matches(k, f); o == next {
 			return hash, k
-		case failed:
+		} else if o == failed {
 			return hash, &kept{value: stopped}
 		}
 	}

@@ -71,10 +71,7 @@ func dot(target int, source, key operand) step {
 		}
 		v := from.Get(k)
 		f[target] = v
-		if v == nil {
-			return undefined
-		}
-		return next
+		return passing(v != nil)
 	}
 	if key.constant != nil && !large(key.constant) {
 		return plain
@@ -97,10 +94,7 @@ func lookupChain(target, source int, keys []*ast.Term) step {
 			v = v.Get(key)
 		}
 		f[target] = v
-		if v == nil {
-			return undefined
-		}
-		return next
+		return passing(v != nil)
 	}
 }
 
