@@ -56,24 +56,30 @@ func (m *machine) same(a, b *ast.Term) outcome {
 	if a == b {
 		return next
 	}
-	if a == nil || b == nil {
+	if eitherIsUndefined(a, b) {
 		return undefined
 	}
 	switch x := a.Value.(type) {
 	case ast.String:
 		if len(x) < longText {
-			return passing(b.Value == x)
+			y, ok := b.Value.(ast.String)
+			return passing(ok && x == y)
 		}
 	case ast.Number:
 		if b.Value == x {
 			return next
 		}
+	case ast.Boolean:
+		y, ok := b.Value.(ast.Boolean)
+		return passing(ok && x == y)
 	}
 	if m.beforeBoth(a, b) == failed {
 		return failed
 	}
 	return passing(a.Value.Compare(b.Value) == 0)
 }
+
+func eitherIsUndefined(a, b *ast.Term) bool { return a == nil || b == nil }
 
 func passing(holds bool) outcome {
 	if holds {
