@@ -65,6 +65,7 @@ mb := concat("", [kb | some _ in numbers.range(1, 100)])
 func hostile() map[string]string {
 	out := hostileToMemory()
 	maps.Copy(out, hostileToTime())
+	maps.Copy(out, hostileByLargeInput())
 	return out
 }
 
@@ -100,6 +101,8 @@ func hostileToMemory() map[string]string {
 			`deny contains "x" if count(x40) == 0`,
 		"doubled texts": doubled(`"ab"`, `concat("", [X, X])`) +
 			`deny contains "x" if count(x40) == 0`,
+		"texts doubled by functions": "f(v) := concat(\"\", [v, v])\n" +
+			`deny contains "x" if count(` + strings.Repeat("f(", 40) + `"ab"` + strings.Repeat(")", 40) + `) == 0`,
 		"a union of large objects": `o := {sprintf("%d", [i]): i | some i in numbers.range(1, 30000)}` +
 			"\n" + `deny contains "x" if count(object.union_n([o | some _ in numbers.range(1, 5000)])) == 0`,
 		"unions of shared parts": doubled(`{"a": 1}`, `{"a": X, "b": X}`) + doubledUnion,
@@ -288,7 +291,7 @@ func TestEvaluateOneHostilePolicy(t *testing.T) {
 		return
 	}
 	c = c.On(rego.Engine(os.Getenv(engineVariable)))
-	in := input(t, podRequest())
+	in := input(t, hostileRequest(name))
 	before = processorTime(t)
 	got := c.Evaluate(t.Context(), in, hostileLimit)
 	cost := hostileCost{CPU: processorTime(t) - before, Memory: peakMemory(t), Err: fmt.Sprint(got.Err, got.FixErr)}

@@ -73,8 +73,8 @@ func (b *body) assignOnce(s *ir.AssignVarOnceStmt) step {
 			f[target] = value
 			return next
 		}
-		if same(before, value) {
-			return next
+		if o := m.same(before, value); o != undefined {
+			return o
 		}
 		return m.fail(&topdown.Error{Code: topdown.ConflictErr, Message: message, Location: location})
 	}
@@ -87,21 +87,6 @@ func conflictOf(f *ir.Func) string {
 		return "function " + path + " produced conflicting values for the same inputs"
 	}
 	return "rule " + path + " produced conflicting values"
-}
-
-// same compares two registers.
-func same(a, b *ast.Term) bool {
-	if a == b {
-		return true
-	}
-	if a == nil || b == nil {
-		return false
-	}
-	if x, ok := a.Value.(ast.String); ok {
-		y, ok := b.Value.(ast.String)
-		return ok && x == y
-	}
-	return a.Value.Compare(b.Value) == 0
 }
 
 func length(target int, source operand) step {

@@ -136,6 +136,25 @@ func BenchmarkEngines(b *testing.B) {
 	}
 }
 
+// BenchmarkComparisons compares each of a hundred values with one.
+func BenchmarkComparisons(b *testing.B) {
+	for name, value := range map[string]string{"texts": `"a text of a few words"`, "numbers": `7000`, "truths": `true`,
+		"objects": `{"name": "a", "value": "b"}`, "lists": `["a", "b"]`} {
+		list := ast.MustParseTerm("[" + strings.Repeat(value+", ", 99) + value + "]")
+		o := options(ast.ObjectTerm(ast.Item(ast.StringTerm("list"), list), ast.Item(ast.StringTerm("one"),
+			ast.MustParseTerm(value))))
+		for how, rule := range map[string]string{"==": `some v in input.list; v == input.one; false`,
+			"!=": `some v in input.list; v != input.one`, "set": `count({v | some v in input.list}) == 0`} {
+			q := benchedOf(b, "data.bench", "package bench\n\ndeny if { "+rule+" }\n")
+			b.Run(how+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					q.compiled(b, &o)
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkCompile compiles a policy of the library, of which OPA's compiler has had its part.
 func BenchmarkCompile(b *testing.B) {
 	modules := map[string]string{}

@@ -26,6 +26,9 @@ const (
 	maxDepth = 5000
 	// bytesOfCell is how much text counts as one value.
 	bytesOfCell = 64
+	// longText is from how many bytes on it may take longer to compare, search or hash a text than a few
+	// steps do, and longArray likewise for the elements of an array that are looked at one after the other.
+	longText, longArray = 4096, 256
 )
 
 // Budget bounds an evaluation. Where a bound isn't positive there is none.
@@ -94,15 +97,65 @@ func (m *machine) deeper() outcome {
 	return next
 }
 
-// heavy says that the caller takes a collection for too large to go on with.
-func (m *machine) heavy(t *ast.Term) bool {
+// weighed fails when the caller takes a collection for too large to go on with. To tell takes a step for each
+// of its parts.
+func (m *machine) weighed(t *ast.Term) outcome {
 	if m.options.Heavy == nil || t == stopped {
-		return false
+		return next
 	}
 	switch t.Value.(type) {
 	case *ast.Array, ast.Object, ast.Set:
-		return m.options.Heavy(t.Value)
-	default:
-		return false
+		if m.inspect() == failed {
+			return failed
+		}
+		if m.options.Heavy(t.Value) {
+			return m.fail(ErrMemory)
+		}
 	}
+	return next
+}
+
+// large says that one comparison of a value, or looking it up, may take as long as many thousand steps: how
+// much a collection holds isn't known without looking at all of it.
+func large(t *ast.Term) bool {
+	switch v := t.Value.(type) {
+	case ast.String:
+		return len(v) >= longText
+	case ast.Number, ast.Boolean, ast.Null:
+		return false
+	case *ast.Array:
+		return v.Len() > 0
+	default:
+		return true
+	}
+}
+
+// isLongText says that a value is a text which takes long to hash. What a collection hashes to, it knows.
+func isLongText(t *ast.Term) bool {
+	text, ok := t.Value.(ast.String)
+	return ok && len(text) >= longText
+}
+
+// before asks whether to stop before a value becomes an element of a set, which may take long.
+func (m *machine) before(element *ast.Term) outcome {
+	if text, ok := element.Value.(ast.String); ok && len(text) < longText || !large(element) {
+		return next
+	}
+	return m.inspect()
+}
+
+// beforeEntry does so before a key and its value become an entry of an object.
+func (m *machine) beforeEntry(key, value *ast.Term) outcome {
+	if !large(key) && !isLongText(value) {
+		return next
+	}
+	return m.inspect()
+}
+
+// beforeBoth does so before two values are compared: with one that isn't large, that doesn't take long.
+func (m *machine) beforeBoth(a, b *ast.Term) outcome {
+	if !large(a) || !large(b) {
+		return next
+	}
+	return m.inspect()
 }

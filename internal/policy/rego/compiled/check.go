@@ -30,24 +30,122 @@ func (b *body) check(stmt ir.Stmt) step {
 }
 
 func equal(x, y operand) step {
-	return func(_ *machine, f frame) outcome {
-		if same(x.get(f), y.get(f)) {
-			return next
-		}
-		return undefined
-	}
+	return func(m *machine, f frame) outcome { return m.same(x.get(f), y.get(f)) }
 }
 
 func notEqual(x, y operand) step {
 	if y.constant != nil && y.constant.Value == ast.Boolean(false) && x.constant == nil {
 		return notFalse(x.local)
 	}
-	return func(_ *machine, f frame) outcome {
-		if same(x.get(f), y.get(f)) {
+	return func(m *machine, f frame) outcome {
+		switch m.same(x.get(f), y.get(f)) {
+		case next:
 			return undefined
+		case undefined:
+			return next
+		default:
+			return failed
 		}
+	}
+}
+
+// same compares two registers: it gives next where they are the same, undefined where they aren't, and failed
+// where the evaluation is to end before a comparison that may take long. That isn't stopped in between: whoever
+// evaluates bounds what a value holds by Options.Heavy.
+func (m *machine) same(a, b *ast.Term) outcome {
+	if a == b {
 		return next
 	}
+	if eitherIsUndefined(a, b) {
+		return undefined
+	}
+	switch x := a.Value.(type) {
+	case ast.String:
+		if len(x) < longText {
+			y, ok := b.Value.(ast.String)
+			return passing(ok && x == y)
+		}
+	case ast.Number:
+		if b.Value == x {
+			return next
+		}
+	case ast.Boolean:
+		y, ok := b.Value.(ast.Boolean)
+		return passing(ok && x == y)
+	}
+	if m.beforeBoth(a, b) == failed {
+		return failed
+	}
+	return passing(a.Value.Compare(b.Value) == 0)
+}
+
+func eitherIsUndefined(a, b *ast.Term) bool { return a == nil || b == nil }
+
+func passing(holds bool) outcome {
+	if holds {
+		return next
+	}
+	return undefined
+}
+
+// same compares two registers at once.
+func same(a, b *ast.Term) bool {
+	if a == b {
+		return true
+	}
+	if a == nil || b == nil {
+		return false
+	}
+	if x, ok := a.Value.(ast.String); ok {
+		y, ok := b.Value.(ast.String)
+		return ok && x == y
+	}
+	return a.Value.Compare(b.Value) == 0
+}
+
+func (m *machine) equal(a, b *ast.Term) verdict {
+	switch m.same(a, b) {
+	case next:
+		return yes
+	case undefined:
+		return no
+	default:
+		return ended
+	}
+}
+
+func (m *machine) notEqual(a, b *ast.Term) verdict {
+	switch m.same(a, b) {
+	case next:
+		return no
+	case undefined:
+		return yes
+	default:
+		return ended
+	}
+}
+
+func comparison(name string) func(order int) bool {
+	switch name {
+	case ast.LessThan.Name:
+		return func(order int) bool { return order < 0 }
+	case ast.LessThanEq.Name:
+		return func(order int) bool { return order <= 0 }
+	case ast.GreaterThan.Name:
+		return func(order int) bool { return order > 0 }
+	case ast.GreaterThanEq.Name:
+		return func(order int) bool { return order >= 0 }
+	default:
+		return nil
+	}
+}
+
+// inOrder compares as same does.
+func (m *machine) inOrder(a, b *ast.Term, ordered func(order int) bool) verdict {
+	if m.beforeBoth(a, b) == failed {
+		return ended
+	}
+	return verdictOf(ordered(a.Value.Compare(b.Value)))
 }
 
 // notFalse is what an expression asks of its value.
@@ -103,11 +201,13 @@ func (b *body) condition(stmts []ir.Stmt) step {
 	}
 	otherwise := pair(b.builtinCall(b.builtins[call.Func], args, call).run, notFalse(int(call.Result)))
 	return func(m *machine, f frame) outcome {
-		switch test(f) {
+		switch test(m, f) {
 		case yes:
 			return next
 		case no:
 			return undefined
+		case ended:
+			return failed
 		default:
 			return otherwise(m, f)
 		}

@@ -69,8 +69,11 @@ func (b *body) change(stmt ir.Stmt) step {
 func appends(array int, value operand) step {
 	return func(m *machine, f frame) outcome {
 		// The term is changed, not replaced: all registers that hold it see what it gets.
-		t := f[array]
-		t.Value = t.Value.(*ast.Array).Append(value.get(f))
+		t, v := f[array], value.get(f)
+		if isLongText(v) && m.inspect() == failed {
+			return failed
+		}
+		t.Value = t.Value.(*ast.Array).Append(v)
 		return m.made(1)
 	}
 }
@@ -86,7 +89,11 @@ func (b *body) adds(s *ir.SetAddStmt) step {
 		if !ok || aliased && !m.owned[to] {
 			return m.fail(uniqueKeys(location))
 		}
-		to.Add(value.get(f))
+		v := value.get(f)
+		if m.before(v) == failed {
+			return failed
+		}
+		to.Add(v)
 		return m.made(1)
 	}
 }
@@ -99,7 +106,11 @@ func (b *body) inserts(s *ir.ObjectInsertStmt) step {
 			if f[object] == ast.InternedEmptyObject {
 				f[object] = ast.NewTerm(ast.NewObject())
 			}
-			f[object].Value.(ast.Object).Insert(key.get(f), value.get(f))
+			k, v := key.get(f), value.get(f)
+			if m.beforeEntry(k, v) == failed {
+				return failed
+			}
+			f[object].Value.(ast.Object).Insert(k, v)
 			return m.made(1)
 		}
 	}
@@ -109,6 +120,9 @@ func (b *body) inserts(s *ir.ObjectInsertStmt) step {
 			return m.fail(uniqueKeys(location))
 		}
 		k, v := key.get(f), value.get(f)
+		if m.beforeEntry(k, v) == failed {
+			return failed
+		}
 		if to.Get(k) == v {
 			return next // it has changed where it is
 		}
@@ -130,15 +144,21 @@ func (b *body) insertsOnce(s *ir.ObjectInsertOnceStmt) step {
 			return m.fail(uniqueKeys(location))
 		}
 		k, v := key.get(f), value.get(f)
+		if m.beforeEntry(k, v) == failed {
+			return failed
+		}
 		before := to.Get(k)
 		if before == nil {
 			to.Insert(k, v)
 			return m.made(1)
 		}
-		if aliased && m.owned[before.Value] || !same(before, v) {
+		if aliased && m.owned[before.Value] {
 			return m.fail(uniqueKeys(location))
 		}
-		return next
+		if o := m.same(before, v); o != undefined {
+			return o
+		}
+		return m.fail(uniqueKeys(location))
 	}
 }
 
@@ -150,6 +170,9 @@ func uniqueKeys(location *ast.Location) error {
 // objects, the first wins.
 func merge(target, a, b int) step {
 	return func(m *machine, f frame) outcome {
+		if m.inspect() == failed {
+			return failed
+		}
 		f[target] = merged(f[a], f[b])
 		return m.made(lengthOf(f[target]))
 	}

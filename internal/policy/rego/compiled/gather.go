@@ -83,6 +83,9 @@ func (b *body) written(stmts []ir.Stmt, array ir.Local) (step, int) {
 		list := make([]*ast.Term, len(elements))
 		for i, element := range elements {
 			list[i] = element.get(f)
+			if isLongText(list[i]) && m.inspect() == failed {
+				return failed
+			}
 		}
 		f[target] = ast.NewTerm(ast.NewArray(list...))
 		return m.made(int64(len(list)))
@@ -103,6 +106,9 @@ func (b *body) writtenObject(stmts []ir.Stmt, object ir.Local) (step, int) {
 		items := make([][2]*ast.Term, len(keys))
 		for i, key := range keys {
 			items[i] = ast.Item(key, values[i].get(f))
+			if isLongText(items[i][1]) && m.inspect() == failed {
+				return failed
+			}
 		}
 		f[target] = ast.ObjectTerm(items...)
 		return m.made(int64(len(items)))

@@ -12,7 +12,8 @@ type kept struct {
 	more     *kept
 }
 
-// recall finds what a function gave for the arguments in its frame before.
+// recall finds what a function gave for the arguments in its frame before: stopped, where the evaluation ends
+// before they are compared.
 func (m *machine) recall(to *function, f frame) (hash int, found *kept) {
 	hash = to.index + 1
 	for _, param := range to.params[2:] {
@@ -22,20 +23,26 @@ func (m *machine) recall(to *function, f frame) (hash int, found *kept) {
 		}
 	}
 	for k := m.level.calls[hash]; k != nil; k = k.more {
-		if k.function == to && k.matches(f) {
+		if k.function != to {
+			continue
+		}
+		if o := m.matches(k, f); o == next {
 			return hash, k
+		} else if o == failed {
+			return hash, &kept{value: stopped}
 		}
 	}
 	return hash, nil
 }
 
-func (k *kept) matches(f frame) bool {
+// matches compares arguments as same does.
+func (m *machine) matches(k *kept, f frame) outcome {
 	for i, param := range k.function.params[2:] {
-		if !same(k.args[i], f[param]) {
-			return false
+		if o := m.same(k.args[i], f[param]); o != next {
+			return o
 		}
 	}
-	return true
+	return next
 }
 
 // remember begins to keep what a function will give for the arguments in its frame.

@@ -48,7 +48,7 @@ func (b *body) chain(stmts []ir.Stmt) (keys []*ast.Term, target ir.Local) {
 			break
 		}
 		key := b.operand(s.Key).constant
-		if key == nil {
+		if key == nil || large(key) {
 			break
 		}
 		if i > 0 {
@@ -63,7 +63,7 @@ func (b *body) chain(stmts []ir.Stmt) (keys []*ast.Term, target ir.Local) {
 }
 
 func dot(target int, source, key operand) step {
-	return func(_ *machine, f frame) outcome {
+	plain := func(_ *machine, f frame) outcome {
 		from, k := source.get(f), key.get(f)
 		if from == nil || k == nil {
 			f[target] = nil
@@ -71,10 +71,16 @@ func dot(target int, source, key operand) step {
 		}
 		v := from.Get(k)
 		f[target] = v
-		if v == nil {
-			return undefined
+		return passing(v != nil)
+	}
+	if key.constant != nil && !large(key.constant) {
+		return plain
+	}
+	return func(m *machine, f frame) outcome {
+		if k := key.get(f); k != nil && large(k) && m.inspect() == failed {
+			return failed
 		}
-		return next
+		return plain(m, f)
 	}
 }
 
@@ -88,10 +94,7 @@ func lookupChain(target, source int, keys []*ast.Term) step {
 			v = v.Get(key)
 		}
 		f[target] = v
-		if v == nil {
-			return undefined
-		}
-		return next
+		return passing(v != nil)
 	}
 }
 
@@ -121,7 +124,7 @@ func lookupInput(target, source, path int, keys []*ast.Term) step {
 func lookupData(target, source int, key operand) step {
 	plain, found := dot(target, operand{local: source}, key), isDefined(target)
 	return func(m *machine, f frame) outcome {
-		if o := plain(m, f); o == next || f[ir.Data] != m.options.Data {
+		if o := plain(m, f); o != undefined || f[ir.Data] != m.options.Data {
 			return o
 		}
 		if from, k := f[source], key.get(f); from != nil && k != nil {

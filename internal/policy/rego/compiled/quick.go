@@ -19,6 +19,7 @@ const (
 	unsure verdict = iota // OPA's implementation is to be asked
 	no
 	yes
+	ended // the evaluation is to end; the error is in the machine
 )
 
 func verdictOf(holds bool) verdict {
@@ -30,15 +31,15 @@ func verdictOf(holds bool) verdict {
 
 // quickTest is the test of a built-in function that gives true or false of one operand or
 // two; nil for all others.
-func quickTest(name string) func(a, b *ast.Term) verdict {
+func quickTest(name string) func(m *machine, a, b *ast.Term) verdict {
 	if ordered := comparison(name); ordered != nil {
-		return func(a, b *ast.Term) verdict { return verdictOf(ordered(a.Value.Compare(b.Value))) }
+		return func(m *machine, a, b *ast.Term) verdict { return m.inOrder(a, b, ordered) }
 	}
 	if text := textTest(name); text != nil {
-		return func(a, b *ast.Term) verdict {
+		return func(_ *machine, a, b *ast.Term) verdict {
 			x, ok := a.Value.(ast.String)
 			y, okToo := b.Value.(ast.String)
-			if !ok || !okToo {
+			if !ok || !okToo || len(x) >= longText {
 				return unsure
 			}
 			return verdictOf(text(string(x), string(y)))
@@ -46,28 +47,13 @@ func quickTest(name string) func(a, b *ast.Term) verdict {
 	}
 	switch name {
 	case ast.Equal.Name:
-		return func(a, b *ast.Term) verdict { return verdictOf(same(a, b)) }
+		return (*machine).equal
 	case ast.NotEqual.Name:
-		return func(a, b *ast.Term) verdict { return verdictOf(!same(a, b)) }
+		return (*machine).notEqual
 	case ast.Member.Name:
 		return member
 	default:
 		return typeTest(name)
-	}
-}
-
-func comparison(name string) func(order int) bool {
-	switch name {
-	case ast.LessThan.Name:
-		return func(order int) bool { return order < 0 }
-	case ast.LessThanEq.Name:
-		return func(order int) bool { return order <= 0 }
-	case ast.GreaterThan.Name:
-		return func(order int) bool { return order > 0 }
-	case ast.GreaterThanEq.Name:
-		return func(order int) bool { return order >= 0 }
-	default:
-		return nil
 	}
 }
 
@@ -84,7 +70,7 @@ func textTest(name string) func(text, part string) bool {
 	}
 }
 
-func typeTest(name string) func(a, _ *ast.Term) verdict {
+func typeTest(name string) func(_ *machine, a, _ *ast.Term) verdict {
 	switch name {
 	case ast.IsString.Name:
 		return is[ast.String]
@@ -105,16 +91,22 @@ func typeTest(name string) func(a, _ *ast.Term) verdict {
 	}
 }
 
-func is[T ast.Value](a, _ *ast.Term) verdict {
+func is[T ast.Value](_ *machine, a, _ *ast.Term) verdict {
 	_, ok := a.Value.(T)
 	return verdictOf(ok)
 }
 
-func member(a, b *ast.Term) verdict {
+func member(_ *machine, a, b *ast.Term) verdict {
+	if large(a) {
+		return unsure
+	}
 	switch c := b.Value.(type) {
 	case ast.Set:
 		return verdictOf(c.Contains(a))
 	case *ast.Array:
+		if c.Len() >= longArray {
+			return unsure
+		}
 		for i := range c.Len() {
 			if same(a, c.Elem(i)) {
 				return yes
@@ -163,12 +155,18 @@ func objectGet(operands []operand, f frame) *ast.Term {
 	}
 	path, ok := key.Value.(*ast.Array)
 	if !ok {
+		if large(key) {
+			return nil
+		}
 		if v := object.Get(key); v != nil {
 			return v
 		}
 		return otherwise
 	}
 	for i := range path.Len() {
+		if large(path.Elem(i)) {
+			return nil
+		}
 		if from = from.Get(path.Elem(i)); from == nil {
 			return otherwise
 		}
@@ -194,11 +192,13 @@ func (b *body) quick(name string, args []operand, result int, otherwise step) st
 	}
 	t, n := ast.InternedTerm(true), ast.InternedTerm(false)
 	return func(m *machine, f frame) outcome {
-		switch test(f) {
+		switch test(m, f) {
 		case yes:
 			f[result] = t
 		case no:
 			f[result] = n
+		case ended:
+			return failed
 		default:
 			return otherwise(m, f)
 		}
@@ -207,17 +207,17 @@ func (b *body) quick(name string, args []operand, result int, otherwise step) st
 }
 
 // tested is a quick test of a frame's operands; nil when the function isn't one.
-func (b *body) tested(name string, args []operand) func(frame) verdict {
+func (b *body) tested(name string, args []operand) func(*machine, frame) verdict {
 	test := quickTest(name)
 	if test == nil {
 		return nil
 	}
 	first, second := args[0], args[len(args)-1]
-	return func(f frame) verdict {
+	return func(m *machine, f frame) verdict {
 		x, y := first.get(f), second.get(f)
 		if x == nil || y == nil {
 			return unsure
 		}
-		return test(x, y)
+		return test(m, x, y)
 	}
 }

@@ -44,6 +44,9 @@ func (l *loop) run(m *machine, f frame) outcome {
 	case *ast.Array:
 		return l.array(m, f, v)
 	case ast.Set:
+		if m.inspect() == failed { // its elements may have to be sorted first
+			return failed
+		}
 		for _, element := range v.Slice() {
 			if o := l.turn(m, f, element, element); o != next {
 				return o.exit()
@@ -52,6 +55,9 @@ func (l *loop) run(m *machine, f frame) outcome {
 	case ast.Object:
 		if v.Len() == 0 {
 			return next
+		}
+		if m.inspect() == failed { // as may its keys
+			return failed
 		}
 		i := m.iterate(l, f)
 		v.Until(i.visit)
