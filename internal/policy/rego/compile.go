@@ -45,6 +45,8 @@ type Compiled struct {
 	compares bool
 	// most is how large a value may be, in units, that rules make copies of.
 	most int64
+	// replaces says that rules replace a part of the input (with input.a as …).
+	replaces bool
 	// taken says that Gatekeeper takes the rule violation.
 	taken bool
 	// weighs says that rules call what weighs.
@@ -97,6 +99,7 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 		compares: built.Compares,
 		weighs:   built.Weighs,
 		most:     size.MaxUnits / int64(built.Copies),
+		replaces: built.Replaces,
 		entry:    entry,
 		engine:   Topdown,
 		shared:   &shared{},

@@ -143,7 +143,7 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
 	}()
-	weights, err := c.prepared(in)
+	weights, err := c.byTopdown(in)
 	if err != nil {
 		return nil, err
 	}

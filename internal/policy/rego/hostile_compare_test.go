@@ -22,18 +22,31 @@ func hostileByLargeInput() map[string]string {
 		"a function's argument": `f(b) == 1`,
 		"in a set":              `b in s`,
 		"sort":                  `count(sort(a)) > 1`,
+		"with":                  `q with input.review.object.spec.c as %d`,
 	} {
 		var rules strings.Builder
 		rules.WriteString("deny contains \"known\" if true\na := input.review.object.spec.a\n" +
 			"b := input.review.object.spec.b\ns := {v | some v in [1, a]}\n" +
-			"f(x) := 1 if { some y in [1, x]; y != 1 }\nknown if f(a) == 1\n")
+			"f(x) := 1 if { some y in [1, x]; y != 1 }\nknown if f(a) == 1\nq if input.review.object.kind\n")
 		for i := range 400 {
 			again := strings.Repeat("; "+strings.ReplaceAll(comparison, "%d", fmt.Sprint(i)), 4)
 			fmt.Fprintf(&rules, "deny contains \"x%d\" if { known%s }\n", i, again)
 		}
 		out[byLargeInput+name] = rules.String()
 	}
+	out["a large value put into the input"] = puttingLarge()
 	return out
+}
+
+// puttingLarge puts a value of 10 million parts into the input, of which parts are replaced hundreds of times.
+func puttingLarge() string {
+	var rules strings.Builder
+	rules.WriteString("r := numbers.range(1, 5000)\nbig := [r | some _ in numbers.range(1, 2000)]\n" +
+		"q if input.b\n")
+	for i := range 400 {
+		fmt.Fprintf(&rules, "q%d if q with input.b as %d\ndeny contains \"x%d\" if q%d with input.a as big\n", i, i, i, i)
+	}
+	return rules.String()
 }
 
 // hostileRequest is for an object that is as large as the API server takes it, where the policy's name says so.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -299,7 +300,9 @@ func TestEvaluateOneHostilePolicy(t *testing.T) {
 	for _, v := range got.Violations {
 		found = found || v.Message == "known"
 	}
-	judged := strings.HasPrefix(name, "one call") // if it ends in time
+	// An input that topdown would copy again and again isn't judged at all.
+	found = found || name == byLargeInput+"with" && errors.Is(got.Err, rego.ErrMemoryLimit)
+	judged := strings.HasPrefix(name, "one call") || name == byLargeInput+"with" // if it ends in time
 	if !found || (!judged && len(got.Violations) == 1 && got.Err == nil && got.FixErr == nil) {
 		t.Errorf("%d violations, error %v, %v", len(got.Violations), got.Err, got.FixErr)
 	}

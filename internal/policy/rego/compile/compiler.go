@@ -18,6 +18,8 @@ type Compiled struct {
 	Compares bool
 	// Copies is how many times a value may hold one part, at least 1.
 	Copies float64
+	// Replaces says that rules replace a part of the input (with input.a as …).
+	Replaces bool
 	// Weighs says that rules call what weighs.
 	Weighs bool
 	// Lookup is the first place that names data.inventory, which no module defines; nil where none
@@ -49,8 +51,22 @@ func Modules(version v1alpha1.RegoVersion, sources []v1alpha1.RegoLibrary, modul
 	}
 	out.Lookup = lookup
 	looked := lookAt(out.Compiler)
-	out.Compares, out.Copies = looked.compares, looked.most
+	out.Compares, out.Copies, out.Replaces = looked.compares, looked.most, replacesInput(out.Compiler)
 	return out, nil
+}
+
+// replacesInput says that an expression replaces a part of the input.
+func replacesInput(compiler *ast.Compiler) (found bool) {
+	for _, module := range compiler.Modules {
+		ast.WalkExprs(module, func(e *ast.Expr) bool {
+			for _, with := range e.With {
+				target, isRef := with.Target.Value.(ast.Ref)
+				found = found || isRef && len(target) > 1 && target.HasPrefix(ast.InputRootRef)
+			}
+			return found
+		})
+	}
+	return found
 }
 
 // NewCompiler knows what policies may call, and refuses what would grow too large. It is strict, but for Rego v0, which
