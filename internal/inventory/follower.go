@@ -50,7 +50,7 @@ type follower struct {
 	// asked says that a list has ended or failed.
 	asked bool
 	// broken is since when the watch has been; zero while it isn't. stale says that this was told.
-	broken  time.Time
+	broken time.Time
 	// last is when something was heard of the watch last; zero before the first list.
 	last    time.Time
 	stale   bool
