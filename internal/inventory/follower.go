@@ -24,8 +24,8 @@ const (
 var (
 	errNotListed = errors.New("its objects aren't listed yet: try again in a moment")
 	errBehind    = errors.New("its watch hasn't shown the newest change yet")
-	errSilent    = errors.New("its watch stands, and brings nothing, not even what the API server sends each minute to " +
-		"show that it is whole")
+	errSilent    = errors.New("its watch stands, and brings nothing, not even what the API server sends each minute " +
+		"to show that it is whole")
 )
 
 // follower keeps one reference's table in step with the cluster.
@@ -127,8 +127,8 @@ func (f *follower) listed(table *inventory.Table) {
 	f.review()
 }
 
-// overdue says that the watch has been broken, or silent, for so long that what was seen counts as unknown. It is called
-// under the lock.
+// overdue says that the watch has been broken, or silent, for so long that what was seen counts as unknown. It is
+// called under the lock.
 func (f *follower) overdue() bool {
 	o := &f.store.options
 	return !f.broken.IsZero() && o.Clock.Since(f.broken) > o.MaxStaleness ||
@@ -161,6 +161,9 @@ func (f *follower) heard() (wasStale bool) {
 	}
 	wasStale = f.stale || f.overdue()
 	f.broken, f.stale, f.last = time.Time{}, false, f.store.options.Clock.Now()
+	if f.held != nil {
+		f.problem = nil
+	}
 	return wasStale
 }
 

@@ -40,8 +40,8 @@ func (p *pass) run(ctx context.Context) error {
 // silencePolls is how often in the time for which a watch may be silent it is looked whether it is.
 const silencePolls = 12
 
-// await waits until it is time to list anew, from when the list has ended that is under way: after the resync period, or
-// once the watch has been silent for too long.
+// await waits until it is time to list anew, from when the list has ended that is under way: after the resync period,
+// or once the watch has been silent for too long.
 func (p *pass) await(w *watcher) error {
 	select {
 	case err := <-w.ended:

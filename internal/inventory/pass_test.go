@@ -234,6 +234,9 @@ func TestAWatchThatStandsAndBringsNothing(t *testing.T) {
 			t.Errorf("the silent one has ended: %t, %d lists", f.watches[0].IsStopped(), f.lists)
 		}
 
+		f.kind.failed(errors.New("connection refused")) // once, and not since
+		f.watches[1].Action(watch.Bookmark, node("", "12"))
+		f.known("it has been broken for a moment", "a", "b")
 		f.store.Take()
 		f.held = make(chan struct{}) // nor does the list
 		f.after(silence + time.Minute/2)

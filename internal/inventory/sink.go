@@ -45,7 +45,17 @@ type sink struct {
 // errNoRoom means that a list is left out because its kind has to go; who asks for the kind is told why.
 var errNoRoom = errors.New("there is no memory left for it")
 
-var _ cache.TransformingStore = (*sink)(nil)
+var (
+	_ cache.TransformingStore      = (*sink)(nil)
+	_ cache.ResourceVersionUpdater = (*sink)(nil)
+)
+
+// UpdateResourceVersion is called by the reflector for each event of its watch, bookmarks too.
+func (s *sink) UpdateResourceVersion(string) {
+	if s.heard != nil {
+		s.heard()
+	}
+}
 
 // kept is an object as the table keeps it.
 type kept struct {
@@ -76,14 +86,7 @@ func (s *sink) beginning(lw *cache.ListWatch) *cache.ListWatch {
 			if o.SendInitialEvents != nil && *o.SendInitialEvents {
 				s.share.begin()
 			}
-			events, err := watches(ctx, o)
-			if err != nil || s.heard == nil {
-				return events, err
-			}
-			return watch.Filter(events, func(e watch.Event) (watch.Event, bool) {
-				s.heard()
-				return e, true
-			}), nil
+			return watches(ctx, o)
 		},
 	}
 }

@@ -44,8 +44,9 @@ func Run(ctx context.Context, o *Options) error {
 	if err := o.admit(ctx, mgr, policies, alerts.Docs); err != nil {
 		return fmt.Errorf("set up admission: %w", err)
 	}
-	scanning := scan.NewControllers(scan.Options{Catalog: policies, ResyncPeriod: o.resync, References: referred,
-		Clock: wallclock.New(), Registerer: ctrlmetrics.Registry})
+	scanning := scan.NewControllers(scan.Options{Catalog: policies, ResyncPeriod: o.resync, ListShare: o.listShare,
+		References: referred,
+		Clock:      wallclock.New(), Registerer: ctrlmetrics.Registry})
 	if err := scanning.Register(mgr); err != nil {
 		return fmt.Errorf("set up the scan: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
+	"evenkeel.dev/evenkeel/internal/scan"
 	"evenkeel.dev/evenkeel/internal/webhook"
 	"evenkeel.dev/evenkeel/internal/webhook/certificates"
 )
@@ -43,6 +44,7 @@ type Options struct {
 	certificates     string
 	exemptNamespaces []string
 	resync           time.Duration
+	listShare        float64
 	policyTimeLimit  time.Duration
 	engines          engineOptions
 	apiQPS           float32
@@ -102,6 +104,9 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.exemptNamespaces, "exempt-namespaces", []string{"kube-system", "kube-node-lease"},
 		"namespaces that admission never judges, besides --namespace")
 	f.DurationVar(&o.resync, "resync", 10*time.Minute, "full resync period of every kind")
+	f.Float64Var(&o.listShare, "scan-list-share", scan.DefaultListShare, "the largest share of the time in which all "+
+		"objects of one kind are listed because policies have changed: by 0.5 a list that took a minute is followed "+
+		"by the next a minute later at the earliest, by 1 at once")
 	f.DurationVar(&o.policyTimeLimit, "policy-time-limit", time.Second,
 		"the longest that one policy may take for one object")
 	o.engines.AddFlags(f)
@@ -152,13 +157,21 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--policy-time-limit %s must be positive and at most --webhook-timeout %s",
 			o.policyTimeLimit, o.webhookTimeout))
 	}
-	if o.resync < time.Second {
-		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
-	}
-	return errors.Join(append(errs, o.engines.Validate(), o.references.Validate(), o.validateLease(),
+	return errors.Join(append(errs, o.validateScan(), o.engines.Validate(), o.references.Validate(), o.validateLease(),
 		o.validateLimits(), o.validateMemory(), o.intervals.Validate(), o.escalation.Validate(), o.analysis.Validate(),
 		o.slo.Validate(o.analysis.url), o.sources.Validate(), o.tools.Validate(), o.fixes.Validate(),
 		o.careful.Validate())...)
+}
+
+func (o *Options) validateScan() error {
+	var errs []error
+	if o.listShare <= 0 || o.listShare > 1 {
+		errs = append(errs, fmt.Errorf("--scan-list-share %g must be above 0 and at most 1", o.listShare))
+	}
+	if o.resync < time.Second {
+		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))
+	}
+	return errors.Join(errs...)
 }
 
 func (o *Options) validateMemory() error {

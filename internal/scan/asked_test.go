@@ -71,7 +71,7 @@ func TestAskedPassesTakeHalfOfTheTime(t *testing.T) {
 	if ask(); !listed() {
 		t.Error("who asks waits as who has changed what is referred to")
 	}
-	k.restedBriefly.Store(clock.Now().Add(askedShare * took).UnixNano())
+	k.restedBriefly.Store(clock.Now().Add(took).UnixNano())
 	ask()
 	clock.Step(took - time.Second)
 	if ask(); listed() {
@@ -88,5 +88,47 @@ func TestAskedPassesTakeHalfOfTheTime(t *testing.T) {
 	}
 	if listed() || s.references.due() != nil {
 		t.Error("a kind that was listed still waits")
+	}
+}
+
+// TestChangesOfPoliciesListAKindAShareOfTheTime has policies change while a kind is listed, and after.
+func TestChangesOfPoliciesListAKindAShareOfTheTime(t *testing.T) {
+	clock := clocktesting.NewFakeClock(epoch)
+	x := index.New(index.Options{Clock: clock, InForce: func(string) (string, bool) { return "", false }})
+	gk := schema.GroupKind{Kind: "ConfigMap"}
+	k := &kindScan{kind: gk, again: make(chan struct{}, 1)}
+	s := &Scanner{catalog: catalog.New(catalog.Options{}), index: x, clock: clock, references: newReferenceChanges(nil),
+		kinds: map[schema.GroupKind]*kindScan{gk: k}, opts: Options{ListShare: 0.25}}
+	change := func() { s.references.ask(gk, clock.Now()) }
+	listed := func(after time.Duration) bool {
+		clock.Step(after)
+		s.relistDue(clock.Now())
+		select {
+		case <-k.again:
+			return true
+		default:
+			return false
+		}
+	}
+	if change(); !listed(0) {
+		t.Error("the first change waits")
+	}
+	const took = 10 * time.Second
+	k.underway.Store(true)
+	if change(); listed(took) || s.references.due() == nil {
+		t.Error("the kind is to be listed again before it is known how long it rests, or the change is forgotten")
+	}
+	k.underway.Store(false)
+	k.restedBriefly.Store(clock.Now().Add(s.opts.rest(took)).UnixNano())
+	if listed(3*took - time.Second) {
+		t.Error("it is listed more than a quarter of the time")
+	}
+	if !listed(time.Second) {
+		t.Error("the change is forgotten")
+	}
+	s.opts.ListShare = 1
+	k.restedBriefly.Store(clock.Now().Add(s.opts.rest(took)).UnixNano())
+	if change(); !listed(0) {
+		t.Error("without a bound the change waits")
 	}
 }

@@ -51,8 +51,10 @@ type kindScan struct {
 	done  chan struct{}
 	// rested is when the kind may be listed for the sake of changed references, in nanoseconds since 1970.
 	rested atomic.Int64
-	// restedBriefly is the same for the sake of somebody who waits for a pass.
+	// restedBriefly is the same for the sake of changed policies, and of somebody who waits for a pass.
 	restedBriefly atomic.Int64
+	// underway says that it is being listed.
+	underway atomic.Bool
 }
 
 // restedAt is when the kind may be listed again for the sake of objects that policies refer to.
@@ -77,6 +79,7 @@ func (k *kindScan) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		p := &pass{scan: k, listed: make(chan struct{})}
 		err := p.run(ctx)
+		k.underway.Store(false)
 		if p.isListed() {
 			delay = firstRetry
 		}

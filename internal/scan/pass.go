@@ -80,6 +80,7 @@ func (p *pass) drain() {
 	case <-p.scan.again:
 	default:
 	}
+	p.scan.underway.Store(true)
 	p.plan = p.scan.plan.Load()
 	p.number = p.scan.scanner.index.BeginPass(p.scan.kind)
 }
@@ -192,7 +193,8 @@ func (p *pass) markListed() {
 	s.metrics.duration.Observe(now.Sub(p.started).Seconds())
 	took := now.Sub(p.started)
 	p.scan.rested.Store(now.Add(referenceShare * took).UnixNano())
-	p.scan.restedBriefly.Store(now.Add(askedShare * took).UnixNano())
+	p.scan.restedBriefly.Store(now.Add(s.opts.rest(took)).UnixNano())
+	p.scan.underway.Store(false)
 	s.index.EndPass(p.scan.kind, p.plan.tallies, p.number)
 	close(p.listed)
 	p.release()

@@ -30,17 +30,25 @@ const (
 	// referenceShare bounds how much of the time a kind is listed because of such changes: after a pass
 	// that long, as a divisor, it isn't listed again for their sake.
 	referenceShare = 10
-	// askedShare is the same where somebody waits for a pass: after one that long, as a divisor, it isn't listed again
-	// for their sake, so that they have it within three times what it takes.
-	askedShare = 1
+	// underwayPoll is how often it is looked whether a pass has ended that must before the next is asked for.
+	underwayPoll = 100 * time.Millisecond
 )
+
+// DefaultListShare has a kind rest for as long as a pass took, so that who has changed a policy, or waits for a pass,
+// has it within three times what it takes.
+const DefaultListShare = 0.5
+
+// rest is how long a kind rests after a pass that took so long, to be listed for that share of the time.
+func (o *Options) rest(took time.Duration) time.Duration {
+	return time.Duration(float64(took) * (1/o.ListShare - 1))
+}
 
 // referenceChanges are the changes of objects that policies refer to, until what depends on them has
 // been judged anew.
 type referenceChanges struct {
 	from References
 	// waiting are kinds to be judged anew, with when; errors are those of them on which some policy couldn't be
-	// evaluated until now, and asked those of which somebody waits for a pass.
+	// evaluated until now, and asked those of which policies have changed or somebody waits for a pass.
 	waiting       map[schema.GroupKind]time.Time
 	errors, asked map[schema.GroupKind]bool
 	timer         clock.Timer
@@ -87,8 +95,13 @@ func (s *Scanner) relistReferring() {
 		s.references.errors[gk] = true
 	}
 	for gk := range s.index.TakeAsked() {
-		s.references.waiting[gk], s.references.asked[gk] = now, true
+		s.references.ask(gk, now)
 	}
+	s.relistDue(now)
+}
+
+// relistDue lists those kinds anew that have waited and rested for long enough.
+func (s *Scanner) relistDue(now time.Time) {
 	var next time.Time
 	for gk, at := range s.references.waiting {
 		k := s.kinds[gk]
@@ -97,6 +110,9 @@ func (s *Scanner) relistReferring() {
 			continue
 		}
 		at = s.references.rested(k, at)
+		if soon := now.Add(underwayPoll); k.underway.Load() && !s.references.errors[gk] && at.Before(soon) {
+			at = soon // how long it rests then isn't known yet
+		}
 		if !at.After(now) {
 			s.references.done(gk)
 			k.relist()
@@ -121,6 +137,11 @@ func (r *referenceChanges) wait(gk schema.GroupKind, now time.Time) {
 	if _, waits := r.waiting[gk]; !waits {
 		r.waiting[gk] = now.Add(referenceDebounce)
 	}
+}
+
+// ask has a kind be judged anew as soon as it has rested for the share of the time for which it is listed.
+func (r *referenceChanges) ask(gk schema.GroupKind, now time.Time) {
+	r.waiting[gk], r.asked[gk] = now, true
 }
 
 // rested is when a kind may be listed that is to be at a time, and may have to rest until later.

@@ -184,9 +184,10 @@ func (s *Scanner) sync(ctx context.Context) {
 			continue
 		}
 		if before := k.plan.Swap(next); !covers(before.tallies, tallies) {
-			k.relist()
+			s.references.ask(gk, s.synced)
 		}
 	}
+	s.relistDue(s.clock.Now())
 	s.metrics.forgetPolicies(removed)
 	// A definition that doesn't compile changes no figure, but its status.
 	s.index.Notify(names...)

@@ -32,6 +32,9 @@ type Options struct {
 	PageSize int64
 	// MaxConcurrentPasses is how many kinds are listed at a time. Default: 4.
 	MaxConcurrentPasses int
+	// ListShare is the largest share of the time, above 0 and at most 1, in which one kind is listed because policies
+	// have changed or somebody waits for it. Default: DefaultListShare.
+	ListShare float64
 	// StatusInterval is the least time between two writes of one policy's status.
 	// Default: 1 second.
 	StatusInterval time.Duration
@@ -52,6 +55,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxConcurrentPasses <= 0 {
 		o.MaxConcurrentPasses = 4
+	}
+	if o.ListShare <= 0 || o.ListShare > 1 {
+		o.ListShare = DefaultListShare
 	}
 	if o.StatusInterval <= 0 {
 		o.StatusInterval = time.Second

@@ -134,10 +134,15 @@ func (e *estate) unpaired() []row {
 	return out
 }
 
-// tellExemptions says what of Gatekeeper's exemptions no policy has.
+// tellExemptions says what of Gatekeeper's exemptions no policy has, and what couldn't be learned.
 func (e *estate) tellExemptions(out io.Writer) {
 	for _, exemption := range e.source.Exemptions {
 		fmt.Fprintln(out, "warning:", exemption)
+	}
+	if len(e.source.Unsaid) > 0 {
+		fmt.Fprintf(out, "warning: the API groups %s don't say just now which kinds they serve: constraints that leave "+
+			"kinds open are taken without theirs; run this command again once they do\n",
+			strings.Join(e.source.Unsaid, ", "))
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 
 // Gatekeeper's enforcement points (its pkg/util/enforcement_action.go).
 const (
-	webhookPoint = "validation.gatekeeper.sh"
+	// WebhookPoint is also the name of its webhook.
+	WebhookPoint = "validation.gatekeeper.sh"
 	auditPoint   = "audit.gatekeeper.sh"
 	allPoints    = "*"
 	// GatorPoint is that of gator, which runs test suites.
@@ -70,7 +71,7 @@ func (c *constraint) enforcement() (v1alpha1.AdmissionAction, []string, error) {
 		if err != nil {
 			return "", nil, fmt.Errorf("scopedEnforcementActions: %w", err)
 		}
-		if s.at(webhookPoint) && strictness(action) > strictness(strictest) {
+		if s.at(WebhookPoint) && strictness(action) > strictness(strictest) {
 			strictest = action
 		}
 		audited = audited || s.at(auditPoint)
@@ -78,7 +79,7 @@ func (c *constraint) enforcement() (v1alpha1.AdmissionAction, []string, error) {
 	switch {
 	case strictest == "" && !audited:
 		return "", nil, fmt.Errorf("scopedEnforcementActions name neither %s nor %s: it enforces nothing in a cluster",
-			webhookPoint, auditPoint)
+			WebhookPoint, auditPoint)
 	case strictest == "":
 		note := "Gatekeeper's webhook doesn't ask it; Evenkeel's records what it finds"
 		return v1alpha1.AdmissionAudit, []string{note}, nil

@@ -4,12 +4,10 @@ package gatekeeper
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
 )
 
@@ -25,7 +23,7 @@ func NewEstate(documents []manifest.Document, opts Options) *Estate {
 	e := &Estate{asked: readAsked(documents, opts.Operations),
 		kinds: kindSet{known: known(BuiltIn(), kindsDefined(documents), opts.Kinds)}}
 	if opts.Served {
-		e.kinds = kindSet{known: known(opts.Kinds, kindsDefined(documents)), served: true}
+		e.kinds = kindSet{known: known(opts.Kinds, kindsDefined(documents)), served: true, unsaid: opts.Unsaid}
 	}
 	for i := range documents {
 		switch groupOf(documents[i].Object) {
@@ -36,24 +34,18 @@ func NewEstate(documents []manifest.Document, opts Options) *Estate {
 	return e
 }
 
+// format is of how policies are made: it changes when the same objects become other policies.
+const format = 2
+
 // Inputs are those that count for a constraint and its template, nil for none, by name, so that a policy that was made
-// of others can be told: the kinds that there are for one that leaves them open, and those that aren't served for one
-// that names them; the operations where they aren't CREATE and UPDATE; and what Gatekeeper replicates for a template
-// that looks it up.
+// of others can be told: what of the constraint's match the policy names, the operations that it is asked about, and
+// what Gatekeeper replicates for a template that looks it up.
 func (e *Estate) Inputs(object, template map[string]any) map[string]any {
-	out := map[string]any{}
-	if kinds := e.kindsOf(object); len(kinds) > 0 {
-		out["kinds"] = kinds
-	}
-	var ops []v1alpha1.Operation
-	for _, op := range []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
-		v1alpha1.OperationDelete, v1alpha1.OperationConnect} {
-		if e.asked.about(op) {
-			ops = append(ops, op)
-		}
-	}
-	if !slices.Equal(ops, orDefault(nil)) {
-		out["operations"] = ops
+	out := map[string]any{"format": format}
+	if c, err := readConstraint(object); err == nil {
+		r := c.Match.reach(e.kinds, &e.asked, false)
+		ops, _ := e.asked.operations(r.kinds, r.subresources)
+		out["match"], out["operations"], out["refused"] = c.Match, ops, r.refused
 	}
 	spec, err := json.Marshal(template["spec"])
 	if err != nil || !strings.Contains(string(spec), "inventory") {
@@ -62,28 +54,4 @@ func (e *Estate) Inputs(object, template map[string]any) map[string]any {
 	out["synced"] = e.synced
 	out["required"], _, _ = unstructured.NestedString(template, "metadata", "annotations", requiresSync)
 	return out
-}
-
-// kindsOf are the kinds that a policy of a constraint depends on, sorted.
-func (e *Estate) kindsOf(object map[string]any) (kinds []string) {
-	c, err := readConstraint(object)
-	if err != nil {
-		return nil
-	}
-	if c.Match.open() {
-		for _, k := range e.kinds.known {
-			kinds = append(kinds, k.String()+" "+k.Scope)
-		}
-		slices.Sort(kinds)
-		return kinds
-	}
-	meant, _, _ := c.Match.meant(e.kinds.known, true)
-	stored, _ := withoutSent(meant)
-	for _, k := range stored {
-		if e.kinds.served && e.kinds.unserved(k) {
-			kinds = append(kinds, k.String())
-		}
-	}
-	slices.Sort(kinds)
-	return kinds
 }

@@ -28,6 +28,8 @@ type Options struct {
 	// Served says that Kinds are all that the cluster serves, so that those of Kubernetes that aren't among them aren't
 	// there.
 	Served bool
+	// Unsaid are the groups of which the cluster hasn't said which kinds it serves.
+	Unsaid []string
 	// Operations are those that Gatekeeper's webhook is asked about, where no ValidatingWebhookConfiguration among the
 	// documents tells; none for CREATE and UPDATE, its default.
 	Operations []v1alpha1.Operation
@@ -272,7 +274,7 @@ func (m *migration) constraint(object map[string]any, kind, name string, item *I
 	p, notes, err := c.policy(policyName, r, m.opts)
 	if err == nil {
 		var askedNotes []string
-		p.Spec.Admission.Operations, askedNotes = m.asked.operations(reached.kinds, len(reached.subresources) > 0)
+		p.Spec.Admission.Operations, askedNotes = m.asked.operations(reached.kinds, reached.subresources)
 		notes = slices.Concat(notes, reached.notes, askedNotes)
 		if renamed != "" {
 			keepName(p, kind, name)

@@ -16,6 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // Webhooks are those of a ValidatingWebhookConfiguration that enforce Gatekeeper's constraints; none for any other
@@ -31,7 +32,7 @@ func Webhooks(object map[string]any) []admissionregistrationv1.ValidatingWebhook
 		return nil
 	}
 	return slices.DeleteFunc(config.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
-		return w.Name != webhookPoint
+		return w.Name != WebhookPoint
 	})
 }
 
@@ -101,18 +102,29 @@ func (a *asked) of(op v1alpha1.Operation, k Kind) bool {
 // namesResource says whether a rule means the objects of a kind, whose resource has that name.
 func namesResource(r *admissionregistrationv1.RuleWithOperations, k Kind, plural string) bool {
 	within := r.Scope == nil || *r.Scope == everything || k.Scope == "" || string(*r.Scope) == k.Scope
-	group := slices.Contains(r.APIGroups, k.Group) || slices.Contains(r.APIGroups, everything)
-	return within && group && slices.ContainsFunc(r.Resources, func(name string) bool {
+	return within && inGroup(r, k.Group) && slices.ContainsFunc(r.Resources, func(name string) bool {
 		return slices.Contains([]string{everything, "*/*", plural, plural + "/*"}, name)
 	})
 }
 
+func inGroup(r *admissionregistrationv1.RuleWithOperations, group string) bool {
+	return slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, everything)
+}
+
 // operations are those that a policy on some kinds and subresources must be asked about to judge what its constraint
-// did; none for the default. The notes say where Gatekeeper's webhook is asked about some of the kinds alone.
-func (a *asked) operations(kinds []Kind, subresources bool) (ops []v1alpha1.Operation, notes []string) {
+// did; none for the default. The notes say where Gatekeeper's webhook is asked about less, or more.
+func (a *asked) operations(kinds []Kind, subresources []policy.Subresource) (ops []v1alpha1.Operation, notes []string) {
 	for _, op := range []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
-		v1alpha1.OperationDelete} {
+		v1alpha1.OperationDelete, v1alpha1.OperationConnect} {
 		is, note := a.onAll(op, kinds)
+		if i := slices.IndexFunc(subresources, func(s policy.Subresource) bool {
+			return v1alpha1.Operation(s.Operation) == op
+		}); i >= 0 && !is {
+			if is = true; len(kinds) > 0 && op != v1alpha1.OperationConnect {
+				note = fmt.Sprintf("the policy is asked about %s for the sake of %s, and so of its other kinds, of which "+
+					"Gatekeeper's webhook isn't: divide the constraint", op, subresources[i])
+			}
+		}
 		if is {
 			ops = append(ops, op)
 		}
@@ -120,22 +132,22 @@ func (a *asked) operations(kinds []Kind, subresources bool) (ops []v1alpha1.Oper
 			notes = append(notes, note)
 		}
 	}
-	if subresources && a.about(v1alpha1.OperationConnect) {
-		ops = append(ops, v1alpha1.OperationConnect) // it concerns nothing else
-	}
+	standing := slices.ContainsFunc(ops, func(op v1alpha1.Operation) bool { return slices.Contains(orDefault(nil), op) })
 	switch {
 	case len(ops) == 0:
 		return nil, append(notes, "Gatekeeper's webhook isn't asked about these kinds, by the rules of its "+
 			"configuration; the policy is, about CREATE and UPDATE")
 	case slices.Equal(ops, orDefault(nil)):
 		return nil, notes
+	case !standing && len(kinds) > 0:
+		notes = append(notes, "the scan leaves the policy out, which is asked neither about CREATE nor about UPDATE, "+
+			"as Gatekeeper's webhook is; Gatekeeper's audit doesn't")
 	}
 	return ops, notes
 }
 
 // onAll says whether a policy on some kinds is asked about an operation: it is where the webhook is about all of them,
-// and where it is about some alone, which the note tells, about what is asked by default. Where there are subresources
-// alone, the webhook's operations count.
+// and where it is about some alone, which the note tells, about what is asked by default. No object is connected to.
 func (a *asked) onAll(op v1alpha1.Operation, kinds []Kind) (is bool, note string) {
 	var yes, no []string
 	for _, k := range kinds {
@@ -146,10 +158,10 @@ func (a *asked) onAll(op v1alpha1.Operation, kinds []Kind) (is bool, note string
 		}
 	}
 	switch {
-	case len(kinds) == 0:
-		return a.about(op), ""
-	case len(yes) == 0 || len(no) == 0:
-		return len(no) == 0, ""
+	case op == v1alpha1.OperationConnect || len(yes) == 0:
+		return false, ""
+	case len(no) == 0:
+		return true, ""
 	}
 	is, which := slices.Contains(orDefault(nil), op), "none"
 	if is {

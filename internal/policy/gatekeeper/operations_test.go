@@ -35,7 +35,7 @@ func TestAPolicyIsAskedAboutWhatGatekeepersWebhookIs(t *testing.T) {
 	const pods, both = `{kinds: [{apiGroups: [""], kinds: [Pod]}]}`,
 		`{kinds: [{apiGroups: ["", example.com], kinds: [Pod, Widget]}]}`
 	all := func(operations string) string {
-		return asking(`{apiGroups: ["*"], resources: ["*"], operations: ` + operations + `}`)
+		return asking(`{apiGroups: ["*"], resources: ["*", pods/eviction, pods/exec], operations: ` + operations + `}`)
 	}
 	cases := map[string]struct {
 		webhook string
@@ -68,11 +68,22 @@ func TestAPolicyIsAskedAboutWhatGatekeepersWebhookIs(t *testing.T) {
 		"what is in namespaces": {webhook: asking(
 			`{apiGroups: ["*"], resources: ["*"], operations: ["*"], scope: Cluster}`), match: pods,
 			notes: "isn't asked about these kinds"},
-		"an eviction": {match: `{kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`},
+		"an eviction": {match: `{kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`, want: ops{create}},
+		"an eviction, and the webhook is asked about connections": {webhook: all(`["*"]`), want: ops{create},
+			match: `{kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`},
+		"an eviction, and Pods of which creations aren't asked": {
+			webhook: asking(`{apiGroups: [""], resources: [pods], operations: [UPDATE]}`,
+				`{apiGroups: [""], resources: [pods/eviction], operations: [CREATE]}`),
+			match: `{kinds: [{apiGroups: ["policy", ""], kinds: [Eviction, Pod]}]}`,
+			notes: "asked about CREATE for the sake of pods/eviction"},
+		"deletions alone": {webhook: all("[DELETE]"), match: pods, want: ops{remove},
+			notes: "the scan leaves the policy out"},
 		"an eviction and deletions": {webhook: all("[CREATE, UPDATE, DELETE]"), want: ops{create, update, remove},
 			match: `{kinds: [{apiGroups: ["policy", ""], kinds: [Eviction, Pod]}]}`},
 		"exec": {webhook: all("[CREATE, UPDATE, CONNECT]"), want: ops{create, update, connect},
 			match: `{kinds: [{apiGroups: ["*"], kinds: [Pod, PodExecOptions]}]}`, notes: "migrate it again"},
+		"exec alone": {webhook: all("[CREATE, UPDATE, CONNECT]"), want: ops{connect},
+			match: `{kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +107,8 @@ func TestAPolicyIsAskedAboutWhatGatekeepersWebhookIs(t *testing.T) {
 
 // TestKindsThatAreSentToSubresources has constraints name what is stored nowhere: a policy names the subresource.
 func TestKindsThatAreSentToSubresources(t *testing.T) {
-	connecting := asking(`{apiGroups: ["*"], resources: ["*", "pods/exec"], operations: [CREATE, UPDATE, CONNECT]}`)
+	connecting := asking(`{apiGroups: ["*"], resources: ["*", "pods/exec", "*/attach"], operations: [CREATE, ` +
+		`UPDATE, CONNECT]}`)
 	entry := func(group, kind string, subresources ...v1alpha1.Subresource) v1alpha1.ResourceMatch {
 		return v1alpha1.ResourceMatch{APIGroups: []string{group}, Kinds: []string{kind}, Subresources: subresources}
 	}
@@ -114,13 +126,24 @@ func TestKindsThatAreSentToSubresources(t *testing.T) {
 			`PodAttachOptions]}]}`, want: []v1alpha1.ResourceMatch{entry("", "Pod"), entry("", "Pod", "exec", "attach")}},
 		"of any group": {webhook: connecting, match: `{kinds: [{apiGroups: ["*"], kinds: [PodExecOptions]}]}`,
 			want: []v1alpha1.ResourceMatch{entry("", "Pod", "exec")}},
+		"of a resource that the webhook isn't asked about": {
+			webhook: asking(`{apiGroups: ["*"], resources: ["*"], operations: ["*"]}`),
+			match:   `{kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
+			notes:   "Eviction on pods/eviction is left out: Gatekeeper's webhook isn't asked about CREATE there"},
+		"of what is in no namespace": {match: `{scope: Cluster, kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
+			notes: "nothing is left"},
+		"the same, and Nodes": {match: `{scope: Cluster, kinds: [{apiGroups: [policy, ""], kinds: [Eviction, Node]}]}`,
+			want: []v1alpha1.ResourceMatch{entry("", "Node")}},
+		"a kind that isn't served beside it": {
+			match: `{kinds: [{apiGroups: [policy], kinds: [Eviction, PodSecurityPolicy]}]}`,
+			want:  []v1alpha1.ResourceMatch{entry("", "Pod", "eviction")}, notes: "PodSecurityPolicy.policy, which no policy"},
 		"in namespaces": {match: `{scope: Namespaced, kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
 			want: []v1alpha1.ResourceMatch{entry("", "Pod", "eviction")}},
 		"a webhook that isn't asked about connections": {match: `{kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}`,
-			notes: "PodExecOptions is left out: Gatekeeper's webhook isn't asked about CONNECT, so that the " +
-				"constraint never judges it; where yours is asked, give its ValidatingWebhookConfiguration too"},
+			notes: "PodExecOptions on pods/exec is left out: Gatekeeper's webhook isn't asked about CONNECT there, so " +
+				"that the constraint never judges it; where yours is asked, give its ValidatingWebhookConfiguration too"},
 		"the same, and Pods": {match: `{kinds: [{apiGroups: [""], kinds: [Pod, PodExecOptions]}]}`,
-			want: []v1alpha1.ResourceMatch{entry("", "Pod")}, notes: "PodExecOptions is left out"},
+			want: []v1alpha1.ResourceMatch{entry("", "Pod")}, notes: "PodExecOptions on pods/exec is left out"},
 		"labels, which an eviction has none of": {
 			match: `{labelSelector: {matchLabels: {a: b}}, kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
 			notes: "bears no labels"},
@@ -150,7 +173,8 @@ func TestKindsThatNobodyServes(t *testing.T) {
 	cases := map[string]struct {
 		match  string
 		served []gatekeeper.Kind // nil: nobody asked the cluster
-		want   []string          // nil: it needs work
+		unsaid []string
+		want   []string // nil: it needs work
 		notes  string
 	}{
 		"groups beside kinds": {match: `{kinds: [{apiGroups: ["", apps, batch], kinds: [Pod, Deployment, Job]}]}`,
@@ -162,18 +186,21 @@ func TestKindsThatNobodyServes(t *testing.T) {
 			match: `{kinds: [{apiGroups: [extensions], kinds: [Ingress]}, {apiGroups: [""], kinds: [Pod]}]}`,
 			want:  []string{"Pod"}, notes: "Ingress.extensions"},
 		"a group that is gone alone": {match: `{kinds: [{apiGroups: [extensions], kinds: [Ingress]}]}`,
-			notes: "Kubernetes doesn't serve Ingress.extensions, so that the constraint judges nothing"},
+			notes: "Kubernetes doesn't serve Ingress.extensions, which no policy may name then: left out\nmatch.kinds: of " +
+				"what it names nothing is left"},
 		"a kind that is gone alone": {match: `{kinds: [{apiGroups: [policy], kinds: [PodSecurityPolicy]}]}`,
-			notes: "PodSecurityPolicy.policy, so that the constraint judges nothing"},
+			notes: "Kubernetes doesn't serve PodSecurityPolicy.policy"},
 		"a kind in another's group alone": {match: `{kinds: [{apiGroups: [apps], kinds: [Pod]}]}`,
-			notes: "Pod.apps, so that the constraint judges nothing"},
+			notes: "Kubernetes doesn't serve Pod.apps"},
 		"a kind of a later Kubernetes": {match: `{kinds: [{apiGroups: [scheduling.k8s.io], kinds: [Workload]}]}`,
 			want: []string{"Workload.scheduling.k8s.io"}},
 		"a kind whose definition isn't there": {match: `{kinds: [{apiGroups: [example.org], kinds: [Thing]}]}`,
 			want: []string{"Thing.example.org"}},
 		"the same, and the cluster was asked": {match: `{kinds: [{apiGroups: [example.org], kinds: [Thing]}]}`,
-			served: older, notes: "this cluster doesn't serve Thing.example.org, so that the constraint judges " +
-				"nothing"},
+			served: older, notes: "this cluster doesn't serve Thing.example.org, which"},
+		"the same, and its group doesn't say what it serves": {unsaid: []string{"example.org"},
+			match: `{kinds: [{apiGroups: [example.org], kinds: [Thing]}]}`, served: older,
+			want: []string{"Thing.example.org"}},
 		"a kind that the cluster is too old for": {
 			match:  `{kinds: [{apiGroups: [networking.k8s.io], kinds: [IPAddress, Ingress]}]}`,
 			served: older, want: []string{"Ingress.networking.k8s.io"},
@@ -189,7 +216,7 @@ func TestKindsThatNobodyServes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			items := gatekeeper.Migrate(documents(t, bearing(tc.match)), gatekeeper.Options{
 				Owner: "team", Runbook: "https://example.com/NAME", Severity: v1alpha1.SeverityHigh,
-				Kinds: tc.served, Served: tc.served != nil})
+				Kinds: tc.served, Served: tc.served != nil, Unsaid: tc.unsaid})
 			last := items[len(items)-1]
 			var got []string
 			if last.Policy != nil {

@@ -30,17 +30,15 @@ func (m *constraintMatch) reach(known kindSet, by *asked, inMemory bool) (r reac
 		return r
 	}
 	meant, named, refused := m.meant(known.known, inMemory)
-	if !inMemory { // where objects of any kind are given as they are
-		var to []policy.Subresource
-		meant, to = withoutSent(meant)
-		r.subresources, r.notes = by.askedSubresources(to)
-	}
-	served, gone, none := known.withoutUnserved(meant, inMemory)
-	if r.notes = append(r.notes, gone...); len(r.subresources) == 0 {
-		refused = append(refused, none...)
+	served := meant
+	if !inMemory { // where objects of any kind are given as they are, and it doesn't matter what is served
+		served = r.servedOf(meant, by, known, m.Scope)
+	} else if left, _ := known.withoutUnserved(meant); len(left) > 0 {
+		served = left
 	}
 	if len(served) == 0 && len(r.subresources) == 0 && len(refused) == 0 {
-		refused = r.notes // of all that it names
+		refused = append(r.notes, "match.kinds: of what it names nothing is left, so that the constraint judges "+
+			"nothing: name kinds that are served, or leave it out")
 	}
 	if len(refused) > 0 {
 		return reached{refused: refused}
@@ -53,6 +51,17 @@ func (m *constraintMatch) reach(known kindSet, by *asked, inMemory bool) (r reac
 	m.Kinds = append(m.Kinds, subresourceEntries(r.subresources)...)
 	r.refused = m.tooMany(inMemory)
 	return r
+}
+
+// servedOf finds the subresources among what a constraint means, and gives those of the others that are served.
+func (r *reached) servedOf(meant []Kind, by *asked, known kindSet, scope string) []Kind {
+	stored, to := withoutSent(meant)
+	r.subresources, r.notes = by.askedSubresources(withinScope(to, scope))
+	served, note := known.withoutUnserved(stored)
+	if note != "" {
+		r.notes = append(r.notes, note)
+	}
+	return served
 }
 
 // scoped has the constraint name those of the kinds that are within its scope; named says how many it names.

@@ -13,8 +13,9 @@ import (
 // kindSet are the kinds that are known.
 type kindSet struct {
 	known []Kind
-	// served says that they are all that a cluster serves.
+	// served says that they are all that a cluster serves, but for those of the groups that didn't say.
 	served bool
+	unsaid []string
 }
 
 // byProduct says that a kind is named only because an entry of match.kinds names each of its kinds in each of its
@@ -36,7 +37,7 @@ func byProduct(k Kind, entry, known []Kind) bool {
 // unserved says that there are no objects of a kind: the cluster doesn't serve it, so that no policy may name it, or,
 // where that isn't known, Kubernetes has removed it, or has it in another group.
 func (s kindSet) unserved(k Kind) bool {
-	if slices.ContainsFunc(s.known, k.same) || !Judged(k.Group, k.Kind) {
+	if slices.ContainsFunc(s.known, k.same) || !Judged(k.Group, k.Kind) || slices.Contains(s.unsaid, k.Group) {
 		return false
 	}
 	return s.served || removed(k) || elsewhere(k)
@@ -70,34 +71,24 @@ func (s kindSet) opened(n int) string {
 		"them (evenkeel rbac)", prose.Count(n, "kind"), are)
 }
 
-// withoutUnserved are those of the kinds that there may be objects of, with what to know of the others, but for those
-// that are served in another group. Where there are none, the constraint judges nothing, and is refused unless its
-// policy is never stored.
-func (s kindSet) withoutUnserved(meant []Kind, inMemory bool) (left []Kind, notes, refused []string) {
+// withoutUnserved are those of the kinds that there may be objects of, and what to know of the others, but for those
+// that are served in another group; empty for nothing.
+func (s kindSet) withoutUnserved(meant []Kind) (left []Kind, note string) {
 	left = slices.DeleteFunc(slices.Clone(meant), s.unserved)
-	var gone, noted []string
+	var gone []string
 	for _, k := range meant {
-		if !s.unserved(k) {
-			continue
+		named := func(other Kind) bool { return other.Kind == k.Kind }
+		if s.unserved(k) && !slices.ContainsFunc(left, named) {
+			gone = append(gone, k.String())
 		}
-		gone = append(gone, k.String())
-		if !slices.ContainsFunc(left, func(other Kind) bool { return other.Kind == k.Kind }) {
-			noted = append(noted, k.String())
-		}
-	}
-	by, until := "Kubernetes doesn't serve", ""
-	if s.served {
-		by, until = "this cluster doesn't serve", "; run this command again once it does"
 	}
 	switch {
-	case len(left) == 0 && inMemory:
-		return meant, nil, nil
-	case len(left) == 0 && len(gone) > 0:
-		return nil, nil, []string{fmt.Sprintf("match.kinds: %s %s, so that the constraint judges nothing: name kinds "+
-			"that are served, or leave it out", by, strings.Join(gone, ", "))}
-	case len(noted) > 0 && !inMemory:
-		notes = []string{fmt.Sprintf("%s %s, which no policy may name then: left out%s", by, strings.Join(noted, ", "),
-			until)}
+	case len(gone) == 0:
+		return left, ""
+	case s.served:
+		return left, fmt.Sprintf("this cluster doesn't serve %s, which no policy may name then: left out; run this "+
+			"command again once it does", strings.Join(gone, ", "))
 	}
-	return left, notes, nil
+	return left, fmt.Sprintf("Kubernetes doesn't serve %s, which no policy may name then: left out",
+		strings.Join(gone, ", "))
 }

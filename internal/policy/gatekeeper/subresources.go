@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
@@ -38,22 +40,47 @@ func withoutSent(kinds []Kind) (stored []Kind, to []policy.Subresource) {
 	return stored, to
 }
 
+// withinScope are those of the subresources whose objects are of a scope (match.scope).
+func withinScope(named []policy.Subresource, scope string) []policy.Subresource {
+	if scope == "" || scope == everything {
+		return named
+	}
+	return slices.DeleteFunc(slices.Clone(named), func(s policy.Subresource) bool {
+		return !slices.ContainsFunc(BuiltIn(), func(k Kind) bool {
+			return k.Group == s.Parent.Group && k.Kind == s.Parent.Kind && k.Scope == scope
+		})
+	})
+}
+
 // askedSubresources are those of the subresources that Gatekeeper's webhook is asked about; the notes say of the others
 // that they are left out.
 func (a *asked) askedSubresources(named []policy.Subresource) (left []policy.Subresource, notes []string) {
 	for _, s := range named {
-		if a.about(v1alpha1.Operation(s.Operation)) {
+		if a.ofSubresource(s) {
 			left = append(left, s)
 			continue
 		}
-		note := fmt.Sprintf("%s is left out: Gatekeeper's webhook isn't asked about %s, so that the constraint never "+
-			"judges it", s.Sent.Kind, s.Operation)
+		note := fmt.Sprintf("%s on %s is left out: Gatekeeper's webhook isn't asked about %s there, so that the "+
+			"constraint never judges it", s.Sent.Kind, s, s.Operation)
 		if a.untold(v1alpha1.Operation(s.Operation)) {
 			note += "; where yours is asked, give its ValidatingWebhookConfiguration too, or --operations"
 		}
 		notes = append(notes, note)
 	}
-	return left, slices.Compact(notes)
+	return left, notes
+}
+
+// ofSubresource says whether the webhook is asked about a subresource: of resources "*" names none.
+func (a *asked) ofSubresource(s policy.Subresource) bool {
+	op := v1alpha1.Operation(s.Operation)
+	if a.rules == nil {
+		return a.about(op)
+	}
+	names := []string{s.String(), s.Resource + "/*", "*/" + s.Name, "*/*"}
+	return slices.ContainsFunc(a.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+		return has(&r, op) && inGroup(&r, s.Parent.Group) && slices.ContainsFunc(r.Resources,
+			func(name string) bool { return slices.Contains(names, name) })
+	})
 }
 
 // subresourceEntries are entries of match.resources that name subresources, one for each kind that has them.

@@ -81,18 +81,21 @@ func gatekeeperPairs(r *policy.Request, read *facts.Fields, object, oldObject *a
 
 // trees adds what is converted: the options, null where there are none, and the Namespace, empty where there is none.
 func (f *fieldsRead) trees(r *policy.Request) error {
-	for key, convert := range map[string]func() (*ast.Term, error){
-		"options":         func() (*ast.Term, error) { return treeTerm(r.Options, facts.All()) },
-		"namespaceObject": func() (*ast.Term, error) { return namespaceTerm(r.NamespaceObject) },
+	for _, tree := range []struct {
+		key     string
+		convert func() (*ast.Term, error)
+	}{
+		{"options", func() (*ast.Term, error) { return treeTerm(r.Options, facts.All()) }},
+		{"namespaceObject", func() (*ast.Term, error) { return namespaceTerm(r.NamespaceObject) }},
 	} {
-		if f.read.Of(key) == nil {
+		if f.read.Of(tree.key) == nil {
 			continue
 		}
-		term, err := convert()
+		term, err := tree.convert()
 		if err != nil {
-			return fmt.Errorf("%s can't be read: %w", key, err)
+			return fmt.Errorf("%s can't be read: %w", tree.key, err)
 		}
-		f.pairs = append(f.pairs, pair(key, term))
+		f.pairs = append(f.pairs, pair(tree.key, term))
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ func puttingLarge() string {
 	rules.WriteString("r := numbers.range(1, 5000)\nbig := [r | some _ in numbers.range(1, 2000)]\n" +
 		"q if input.b\n")
 	for i := range 400 {
-		fmt.Fprintf(&rules, "q%d if q with input.b as %d\ndeny contains \"x%d\" if q%d with input.a as big\n", i, i, i, i)
+		fmt.Fprintf(&rules, "q%[1]d if q with input.b as %[1]d\n"+
+			"deny contains \"x%[1]d\" if q%[1]d with input.a as big\n", i)
 	}
 	return rules.String()
 }

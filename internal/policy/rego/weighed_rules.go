@@ -27,8 +27,8 @@ func (c *Compiled) scaleOf(in *Input) (*size.Scale, error) {
 	return size.NewScale(max(c.most, units), scale...), nil
 }
 
-// maxCopied bounds in units what topdown may copy at once: it copies all of the input for each with that replaces a part
-// of it, without asking whether it must stop.
+// maxCopied bounds in units what topdown may copy at once: it copies all of the input for each with that replaces a
+// part of it, without asking whether it must stop.
 const maxCopied = 1 << 15
 
 // byTopdown weighs for one evaluation by topdown.
@@ -40,8 +40,8 @@ func (c *Compiled) byTopdown(in *Input) (*size.Scale, error) {
 	parts, units := in.sizes()
 	if units > maxCopied {
 		return nil, fmt.Errorf("%w: the input is too large for rules that replace a part of it (with input.a as …), "+
-			"for which the engine topdown copies all of it each time: replace input as a whole, or take the part as an "+
-			"argument of a function", limit.ErrMemory)
+			"for which the engine topdown copies all of it each time: replace input as a whole, or take the part as "+
+			"an argument of a function", limit.ErrMemory)
 	}
 	scale := []map[ast.Value]int64{parts}
 	if in.inventory != nil {

@@ -22,7 +22,7 @@ const (
 	// policyWebhook is Evenkeel's webhook that checks policies.
 	policyWebhook = "clusterregopolicies.evenkeel.dev"
 	// theirWebhook is Gatekeeper's webhook that enforces constraints.
-	theirWebhook = "validation.gatekeeper.sh"
+	theirWebhook = gatekeeper.WebhookPoint
 )
 
 // Answers errs where Evenkeel's webhook doesn't answer just now: it is asked, as a dry run, for a policy that no

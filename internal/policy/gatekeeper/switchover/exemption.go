@@ -131,7 +131,8 @@ func exemptions(w *admissionregistrationv1.ValidatingWebhook) (namespaces, other
 	}
 	if w.ObjectSelector != nil && selects(w.ObjectSelector) {
 		others = append(others, fmt.Sprintf(judge,
-			"of objects that match "+metav1.FormatLabelSelector(w.ObjectSelector), "objectSelector", "give each constraint this labelSelector"))
+			"of objects that match "+metav1.FormatLabelSelector(w.ObjectSelector), "objectSelector",
+			"give each constraint this labelSelector"))
 	}
 	if len(w.MatchConditions) > 0 {
 		var names []string

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -51,7 +52,11 @@ func (s *Source) Stale(p *v1alpha1.ClusterRegoPolicy, c *Constraint) error {
 	if made := p.Annotations[v1alpha1.AnnotationMigratedDigest]; made != "" && made == s.Digest(c) {
 		return nil
 	}
+	unsaid := ""
+	if len(s.Unsaid) > 0 {
+		unsaid = fmt.Sprintf(", once the API groups %s say again which kinds they serve", strings.Join(s.Unsaid, ", "))
+	}
 	return fmt.Errorf("policy %s was made of an older constraint: %s, its ConstraintTemplate, Gatekeeper's Config or "+
-		"SyncSets, what its webhook is asked about or, for one on every kind, the kinds of the cluster have changed "+
-		"since: run evenkeel migrate gatekeeper apply again", p.Name, c.ID())
+		"SyncSets, what its webhook is asked about or which of its kinds are served have changed since: run evenkeel "+
+		"migrate gatekeeper apply again%s", p.Name, c.ID(), unsaid)
 }

@@ -58,6 +58,16 @@ func TestAPolicyOfAnOlderConstraintIsStale(t *testing.T) {
 			later: finds(`{"apiVersion": "admissionregistration.k8s.io/v1",
 			"kind": "ValidatingWebhookConfiguration", "webhooks": [{"name": "validation.gatekeeper.sh",
 			"rules": [{"operations": ["CREATE", "UPDATE"], "apiGroups": ["*"], "resources": ["*"]}]}]}`)},
+		"its webhook is asked about deletions of that kind": {later: finds(`{
+			"apiVersion": "admissionregistration.k8s.io/v1",
+			"kind": "ValidatingWebhookConfiguration", "webhooks": [{"name": "validation.gatekeeper.sh",
+			"rules": [{"operations": ["CREATE", "UPDATE"], "apiGroups": ["*"], "resources": ["*"]},
+			{"operations": ["DELETE"], "apiGroups": [""], "resources": ["services"]}]}]}`), wantStale: true},
+		"its webhook is asked about deletions of another kind": {
+			later: finds(`{"apiVersion": "admissionregistration.k8s.io/v1",
+			"kind": "ValidatingWebhookConfiguration", "webhooks": [{"name": "validation.gatekeeper.sh",
+			"rules": [{"operations": ["CREATE", "UPDATE"], "apiGroups": ["*"], "resources": ["*"]},
+			{"operations": ["DELETE"], "apiGroups": [""], "resources": ["pods"]}]}]}`)},
 		"another webhook is asked about deletions": {later: finds(`{"apiVersion": "admissionregistration.k8s.io/v1",
 			"kind": "ValidatingWebhookConfiguration", "webhooks": [{"name": "other",
 			"rules": [{"operations": ["DELETE"], "apiGroups": ["*"], "resources": ["*"]}]}]}`)},
@@ -84,7 +94,7 @@ func TestAPolicyOfAnOlderConstraintIsStale(t *testing.T) {
 			_ = unstructured.SetNestedSlice(w.constraint.Object.Object, []any{"shop"}, "spec", "match", "namespaces")
 			template := &unstructured.Unstructured{Object: map[string]any{
 				"spec": map[string]any{"targets": "package a " + tc.rego}}}
-			s := &Source{templates: map[string]*unstructured.Unstructured{w.constraint.Object.GetKind(): template}}
+			s := &Source{Kinds: []gatekeeper.Kind{{Kind: "Service", Scope: "Namespaced"}}, templates: map[string]*unstructured.Unstructured{w.constraint.Object.GetKind(): template}}
 			if tc.named {
 				tc.change(w.constraint.Object.Object, template.Object)
 			}
@@ -97,7 +107,7 @@ func TestAPolicyOfAnOlderConstraintIsStale(t *testing.T) {
 			if s.everywhere = tc.exempt; tc.unread {
 				s.templates = nil
 			}
-			later := &Source{templates: s.templates, everywhere: s.everywhere}
+			later := &Source{Kinds: s.Kinds, templates: s.templates, everywhere: s.everywhere}
 			if tc.later != nil {
 				tc.later(later)
 			}

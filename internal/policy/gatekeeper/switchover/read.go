@@ -41,8 +41,9 @@ type Source struct {
 	Constraints []*Constraint
 	// Exemptions are what of Gatekeeper's exemptions no policy can express, with what to do.
 	Exemptions []string
-	// Kinds are all that the cluster serves and lists.
-	Kinds []gatekeeper.Kind
+	// Kinds are all that the cluster serves and lists, but for those of the groups in Unsaid, which didn't answer.
+	Kinds  []gatekeeper.Kind
+	Unsaid []string
 
 	estate    *gatekeeper.Estate
 	templates map[string]*unstructured.Unstructured       // ConstraintTemplates by the kind of their constraints
@@ -97,12 +98,12 @@ func Read(ctx context.Context, objects dynamic.Interface, kinds discovery.Discov
 	if err := unanswered(err); err != nil {
 		return nil, err
 	}
-	resources, err := gatekeeperResources(served)
-	if err != nil {
-		return nil, err
+	resources, failed := gatekeeperResources(served)
+	if failed != nil {
+		return nil, failed
 	}
 	s := &Source{templates: map[string]*unstructured.Unstructured{}, Kinds: gatekeeper.KindsOf(served),
-		exempt: exemptBy(nil)}
+		exempt: exemptBy(nil), Unsaid: unsaid(err)}
 	for _, r := range append(resources, resource{Group: "apiextensions.k8s.io",
 		Version: "v1", Resource: "customresourcedefinitions"}, webhookConfigurations()) {
 		found, err := list(ctx, objects, r, "")
@@ -164,6 +165,18 @@ func unanswered(err error) error {
 		}
 	}
 	return nil
+}
+
+// unsaid are the groups that an error of discovery names.
+func unsaid(err error) (groups []string) {
+	var partial *discovery.ErrGroupDiscoveryFailed
+	if errors.As(err, &partial) {
+		for group := range partial.Groups {
+			groups = append(groups, group.Group)
+		}
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
 }
 
 // read says whether a group is Gatekeeper's and says what is enforced.

@@ -18,17 +18,23 @@ func (m *machine) recall(to *function, f frame) (hash int, found *kept) {
 	hash = to.index + 1
 	for _, param := range to.params[2:] {
 		hash *= 31
-		if t := f[param]; t != nil {
-			hash += t.Hash()
+		t := f[param]
+		if t == nil {
+			continue
 		}
+		if isLongText(t) && m.inspect() == failed {
+			return hash, &kept{value: stopped}
+		}
+		hash += t.Hash()
 	}
 	for k := m.level.calls[hash]; k != nil; k = k.more {
 		if k.function != to {
 			continue
 		}
-		if o := m.matches(k, f); o == next {
+		switch m.matches(k, f) {
+		case next:
 			return hash, k
-		} else if o == failed {
+		case failed:
 			return hash, &kept{value: stopped}
 		}
 	}
