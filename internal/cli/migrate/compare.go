@@ -155,6 +155,9 @@ func compare(ctx context.Context, e *estate, pairs []pair, a *admission, flags *
 		if note := switchover.NeverJudged(p.policy, exempt); note != "" {
 			row.Notes = append(row.Notes, note)
 		}
+		if note := switchover.NothingStored(p.policy); note != "" {
+			row.Notes = append(row.Notes, note)
+		}
 		row.Admission = asked.of(p)
 		r.Constraints = append(r.Constraints, row)
 	}

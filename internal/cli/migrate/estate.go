@@ -140,8 +140,8 @@ func (e *estate) tellExemptions(out io.Writer) {
 		fmt.Fprintln(out, "warning:", exemption)
 	}
 	if len(e.source.Unsaid) > 0 {
-		fmt.Fprintf(out, "warning: the API groups %s don't say just now which kinds they serve: constraints that leave "+
-			"kinds open are taken without theirs; run this command again once they do\n",
+		fmt.Fprintf(out, "warning: the API groups %s don't say just now which kinds they serve: constraints that "+
+			"leave kinds open are taken without theirs; run this command again once they do\n",
 			strings.Join(e.source.Unsaid, ", "))
 	}
 }

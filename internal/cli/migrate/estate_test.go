@@ -38,6 +38,12 @@ func estateOf(c *switchover.Constraint, policies ...*v1alpha1.ClusterRegoPolicy)
 		policies: map[string][]*v1alpha1.ClusterRegoPolicy{c.ID(): policies}}
 }
 
+// unasked is an estate whose API server doesn't ask Gatekeeper's webhook.
+func unasked(e *estate) *estate {
+	e.source.Unasked = true
+	return e
+}
+
 func TestStatusSaysWhatIsWrongAndWhatHelps(t *testing.T) {
 	edited := constraintOf("a", "")
 	made := policyOf("a", edited, v1alpha1.AdmissionAudit)
@@ -56,6 +62,11 @@ func TestStatusSaysWhatIsWrongAndWhatHelps(t *testing.T) {
 			estate: estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionAudit)),
 			want:   []string{"NEITHER ENFORCES", "switch-back Teamed/a"}},
 		"the constraint has changed": {estate: estateOf(edited, made), want: []string{"made of an older constraint"}},
+		"Gatekeeper's webhook is gone": {
+			estate: unasked(estateOf(whole, policyOf("a", whole, v1alpha1.AdmissionAudit))),
+			want:   []string{"nobody enforces it: no ValidatingWebhookConfiguration"}},
+		"the same, and it is switched": {estate: unasked(estateOf(switched, policyOf("a", switched,
+			v1alpha1.AdmissionDeny)))},
 		"two policies claim it": {estate: estateOf(whole, policyOf("b", whole, v1alpha1.AdmissionAudit),
 			policyOf("a", whole, v1alpha1.AdmissionAudit)), want: []string{"policies a, b all", "none is taken"}},
 	}

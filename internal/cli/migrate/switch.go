@@ -144,6 +144,10 @@ func (o *switchOptions) compare(ctx context.Context, cmd *cobra.Command, e *esta
 		return fmt.Errorf("constraint %s isn't switched: %w; --force --reason TEXT does it all the same",
 			p.constraint.ID(), err)
 	}
+	if err := e.source.TakenOver(e.discovery, p.policy); err != nil {
+		return fmt.Errorf("constraint %s isn't switched: %w; --force --reason TEXT does it all the same",
+			p.constraint.ID(), err)
+	}
 	found, err := compare(ctx, e, []pair{p}, &admission{}, o.flags)
 	if err != nil {
 		return err

@@ -70,7 +70,8 @@ func (c *constraint) refusals() []string {
 
 // policy is the constraint as a policy that names its template. podTemplates and existingViolations are
 // off and failurePolicy is Ignore, because Gatekeeper judges just the kinds that are
-// named, refuses old violations too, and by default lets pass what it can't judge.
+// named, refuses old violations too, and by default lets pass what it can't judge: where its
+// webhook is told to refuse that, so is the policy.
 func (c *constraint) policy(name string, r *rule, opts Options) (*v1alpha1.ClusterRegoPolicy, []string, error) {
 	parameters, notes, err := r.parameters(c.Parameters)
 	if err != nil {

@@ -45,7 +45,7 @@ func (e *Estate) Inputs(object, template map[string]any) map[string]any {
 	if c, err := readConstraint(object); err == nil {
 		r := c.Match.reach(e.kinds, &e.asked, false)
 		ops, _ := e.asked.operations(r.kinds, r.subresources)
-		out["match"], out["operations"], out["refused"] = c.Match, ops, r.refused
+		out["match"], out["operations"], out["refused"], out["fails"] = c.Match, ops, r.refused, e.asked.fails
 	}
 	spec, err := json.Marshal(template["spec"])
 	if err != nil || !strings.Contains(string(spec), "inventory") {

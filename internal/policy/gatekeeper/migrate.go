@@ -273,9 +273,7 @@ func (m *migration) constraint(object map[string]any, kind, name string, item *I
 	}
 	p, notes, err := c.policy(policyName, r, m.opts)
 	if err == nil {
-		var askedNotes []string
-		p.Spec.Admission.Operations, askedNotes = m.asked.operations(reached.kinds, reached.subresources)
-		notes = slices.Concat(notes, reached.notes, askedNotes)
+		notes = slices.Concat(notes, reached.notes, m.asked.of(p, &reached))
 		if renamed != "" {
 			keepName(p, kind, name)
 			notes = append(notes, renamed)

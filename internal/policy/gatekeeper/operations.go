@@ -40,6 +40,8 @@ func Webhooks(object map[string]any) []admissionregistrationv1.ValidatingWebhook
 type asked struct {
 	// rules are those of its configuration; nil where that isn't known.
 	rules []admissionregistrationv1.RuleWithOperations
+	// fails says that a request that it doesn't answer is refused.
+	fails bool
 	// plurals name the resources of the kinds of CustomResourceDefinitions.
 	plurals map[schema.GroupKind]string
 	// otherwise are the operations where there are no rules; none for the default, CREATE and UPDATE.
@@ -53,6 +55,7 @@ func readAsked(documents []manifest.Document, otherwise []v1alpha1.Operation) as
 		object := documents[i].Object
 		for _, w := range Webhooks(object) {
 			a.rules = append(a.rules, w.Rules...)
+			a.fails = a.fails || w.FailurePolicy == nil || *w.FailurePolicy == admissionregistrationv1.Fail
 		}
 		if definesKind(object) {
 			k := kindDefined(object)
@@ -86,8 +89,8 @@ func has(r *admissionregistrationv1.RuleWithOperations, op v1alpha1.Operation) b
 // untold says that it isn't known whether the webhook is asked about an operation, and is taken not to be.
 func (a *asked) untold(op v1alpha1.Operation) bool { return a.rules == nil && !a.about(op) }
 
-// of says whether the webhook is asked about an operation on objects of a kind.
-func (a *asked) of(op v1alpha1.Operation, k Kind) bool {
+// on says whether the webhook is asked about an operation on objects of a kind.
+func (a *asked) on(op v1alpha1.Operation, k Kind) bool {
 	if a.rules == nil {
 		return a.about(op)
 	}
@@ -111,19 +114,24 @@ func inGroup(r *admissionregistrationv1.RuleWithOperations, group string) bool {
 	return slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, everything)
 }
 
+// of has a policy be asked about what the webhook is, and fail as it does, and says what to know of it.
+func (a *asked) of(p *v1alpha1.ClusterRegoPolicy, r *reached) (notes []string) {
+	if a.fails {
+		p.Spec.Admission.FailurePolicy = v1alpha1.FailurePolicyFail
+	}
+	p.Spec.Admission.Operations, notes = a.operations(r.kinds, r.subresources)
+	return notes
+}
+
 // operations are those that a policy on some kinds and subresources must be asked about to judge what its constraint
 // did; none for the default. The notes say where Gatekeeper's webhook is asked about less, or more.
-func (a *asked) operations(kinds []Kind, subresources []policy.Subresource) (ops []v1alpha1.Operation, notes []string) {
+func (a *asked) operations(kinds []Kind, subresources []policy.Subresource) (ops []v1alpha1.Operation,
+	notes []string) {
 	for _, op := range []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
 		v1alpha1.OperationDelete, v1alpha1.OperationConnect} {
 		is, note := a.onAll(op, kinds)
-		if i := slices.IndexFunc(subresources, func(s policy.Subresource) bool {
-			return v1alpha1.Operation(s.Operation) == op
-		}); i >= 0 && !is {
-			if is = true; len(kinds) > 0 && op != v1alpha1.OperationConnect {
-				note = fmt.Sprintf("the policy is asked about %s for the sake of %s, and so of its other kinds, of which "+
-					"Gatekeeper's webhook isn't: divide the constraint", op, subresources[i])
-			}
+		if sub := judgedOn(op, subresources); sub != "" && !is {
+			is, note = true, beside(sub, op, kinds)
 		}
 		if is {
 			ops = append(ops, op)
@@ -132,18 +140,39 @@ func (a *asked) operations(kinds []Kind, subresources []policy.Subresource) (ops
 			notes = append(notes, note)
 		}
 	}
-	standing := slices.ContainsFunc(ops, func(op v1alpha1.Operation) bool { return slices.Contains(orDefault(nil), op) })
 	switch {
 	case len(ops) == 0:
 		return nil, append(notes, "Gatekeeper's webhook isn't asked about these kinds, by the rules of its "+
 			"configuration; the policy is, about CREATE and UPDATE")
 	case slices.Equal(ops, orDefault(nil)):
 		return nil, notes
-	case !standing && len(kinds) > 0:
+	case len(kinds) > 0 && !slices.ContainsFunc(ops, isUsual):
 		notes = append(notes, "the scan leaves the policy out, which is asked neither about CREATE nor about UPDATE, "+
 			"as Gatekeeper's webhook is; Gatekeeper's audit doesn't")
 	}
 	return ops, notes
+}
+
+// beside says that kinds are judged on an operation only because a subresource is; empty where there are none.
+func beside(subresource string, op v1alpha1.Operation, kinds []Kind) string {
+	if len(kinds) == 0 || op == v1alpha1.OperationConnect {
+		return ""
+	}
+	return fmt.Sprintf("the policy is asked about %s for the sake of %s, and so of its other kinds, of which "+
+		"Gatekeeper's webhook isn't: divide the constraint", op, subresource)
+}
+
+// isUsual says that Gatekeeper's webhook is asked about an operation by default.
+func isUsual(op v1alpha1.Operation) bool { return slices.Contains(orDefault(nil), op) }
+
+// judgedOn is the first of the subresources that is judged on an operation; empty for none.
+func judgedOn(op v1alpha1.Operation, among []policy.Subresource) string {
+	for _, s := range among {
+		if v1alpha1.Operation(s.Operation) == op {
+			return s.String()
+		}
+	}
+	return ""
 }
 
 // onAll says whether a policy on some kinds is asked about an operation: it is where the webhook is about all of them,
@@ -151,7 +180,7 @@ func (a *asked) operations(kinds []Kind, subresources []policy.Subresource) (ops
 func (a *asked) onAll(op v1alpha1.Operation, kinds []Kind) (is bool, note string) {
 	var yes, no []string
 	for _, k := range kinds {
-		if a.of(op, k) {
+		if a.on(op, k) {
 			yes = append(yes, k.String())
 		} else {
 			no = append(no, k.String())
@@ -163,7 +192,7 @@ func (a *asked) onAll(op v1alpha1.Operation, kinds []Kind) (is bool, note string
 	case len(no) == 0:
 		return true, ""
 	}
-	is, which := slices.Contains(orDefault(nil), op), "none"
+	is, which := isUsual(op), "none"
 	if is {
 		which = "all"
 	}

@@ -17,7 +17,7 @@ import (
 func asking(rules ...string) string {
 	return "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n" +
 		"metadata: {name: gatekeeper-validating-webhook-configuration}\nwebhooks:\n" +
-		"- name: validation.gatekeeper.sh\n  rules: [" + strings.Join(rules, ", ") + "]\n" +
+		"- name: validation.gatekeeper.sh\n  failurePolicy: Ignore\n  rules: [" + strings.Join(rules, ", ") + "]\n" +
 		"- name: check-ignore-label.gatekeeper.sh\n" +
 		"  rules: [{apiGroups: [\"\"], resources: [namespaces], operations: [\"*\"]}]\n---\n"
 }
@@ -136,12 +136,17 @@ func TestKindsThatAreSentToSubresources(t *testing.T) {
 			want: []v1alpha1.ResourceMatch{entry("", "Node")}},
 		"a kind that isn't served beside it": {
 			match: `{kinds: [{apiGroups: [policy], kinds: [Eviction, PodSecurityPolicy]}]}`,
-			want:  []v1alpha1.ResourceMatch{entry("", "Pod", "eviction")}, notes: "PodSecurityPolicy.policy, which no policy"},
+			want:  []v1alpha1.ResourceMatch{entry("", "Pod", "eviction")},
+			notes: "PodSecurityPolicy.policy, which no policy"},
+		"of Nodes, in some namespaces": {webhook: asking(`{apiGroups: ["*"], resources: ["*/*"], operations: ["*"]}`),
+			match: `{namespaces: [shop], kinds: [{apiGroups: [""], kinds: [NodeProxyOptions]}]}`,
+			want:  []v1alpha1.ResourceMatch{entry("", "Node", "proxy")}, notes: "whatever namespaces are chosen"},
 		"in namespaces": {match: `{scope: Namespaced, kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
 			want: []v1alpha1.ResourceMatch{entry("", "Pod", "eviction")}},
 		"a webhook that isn't asked about connections": {match: `{kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}`,
-			notes: "PodExecOptions on pods/exec is left out: Gatekeeper's webhook isn't asked about CONNECT there, so " +
-				"that the constraint never judges it; where yours is asked, give its ValidatingWebhookConfiguration too"},
+			notes: "PodExecOptions on pods/exec is left out: Gatekeeper's webhook isn't asked about CONNECT there, " +
+				"so that the constraint never judges it; where yours is asked, give its " +
+				"ValidatingWebhookConfiguration too"},
 		"the same, and Pods": {match: `{kinds: [{apiGroups: [""], kinds: [Pod, PodExecOptions]}]}`,
 			want: []v1alpha1.ResourceMatch{entry("", "Pod")}, notes: "PodExecOptions on pods/exec is left out"},
 		"labels, which an eviction has none of": {
@@ -186,8 +191,8 @@ func TestKindsThatNobodyServes(t *testing.T) {
 			match: `{kinds: [{apiGroups: [extensions], kinds: [Ingress]}, {apiGroups: [""], kinds: [Pod]}]}`,
 			want:  []string{"Pod"}, notes: "Ingress.extensions"},
 		"a group that is gone alone": {match: `{kinds: [{apiGroups: [extensions], kinds: [Ingress]}]}`,
-			notes: "Kubernetes doesn't serve Ingress.extensions, which no policy may name then: left out\nmatch.kinds: of " +
-				"what it names nothing is left"},
+			notes: "Kubernetes doesn't serve Ingress.extensions, which no policy may name then: left out\n" +
+				"match.kinds: of what it names nothing is left"},
 		"a kind that is gone alone": {match: `{kinds: [{apiGroups: [policy], kinds: [PodSecurityPolicy]}]}`,
 			notes: "Kubernetes doesn't serve PodSecurityPolicy.policy"},
 		"a kind in another's group alone": {match: `{kinds: [{apiGroups: [apps], kinds: [Pod]}]}`,
@@ -236,5 +241,21 @@ func TestKindsThatNobodyServes(t *testing.T) {
 				t.Errorf("notes are %q, want %q", notes, tc.notes)
 			}
 		})
+	}
+}
+
+// TestAPolicyFailsClosedWhereGatekeepersWebhookDoes: by the API's default it does (admissionregistration.k8s.io/v1).
+func TestAPolicyFailsClosedWhereGatekeepersWebhookDoes(t *testing.T) {
+	open := asking(`{apiGroups: ["*"], resources: ["*"], operations: ["*"]}`)
+	for webhook, want := range map[string]v1alpha1.FailurePolicy{
+		"":   v1alpha1.FailurePolicyIgnore,
+		open: v1alpha1.FailurePolicyIgnore,
+		strings.Replace(open, "failurePolicy: Ignore", "failurePolicy: Fail", 1): v1alpha1.FailurePolicyFail,
+		strings.Replace(open, "  failurePolicy: Ignore\n", "", 1):                v1alpha1.FailurePolicyFail,
+	} {
+		items := migrated(t, webhook+bearing(`{kinds: [{apiGroups: [""], kinds: [Pod]}]}`))
+		if got := items[len(items)-1].Policy.Spec.Admission.FailurePolicy; got != want {
+			t.Errorf("%s, want %s: %s", got, want, webhook)
+		}
 	}
 }

@@ -49,6 +49,9 @@ func (m *constraintMatch) reach(known kindSet, by *asked, inMemory bool) (r reac
 		return r
 	}
 	m.Kinds = append(m.Kinds, subresourceEntries(r.subresources)...)
+	if note := m.unnarrowed(r.subresources); note != "" {
+		r.notes = append(r.notes, note)
+	}
 	r.refused = m.tooMany(inMemory)
 	return r
 }

@@ -52,6 +52,17 @@ func withinScope(named []policy.Subresource, scope string) []policy.Subresource 
 	})
 }
 
+// unnarrowed says of which subresources Gatekeeper judges more than the policy, whose namespaces leave out what is in
+// none; empty for none.
+func (m *constraintMatch) unnarrowed(named []policy.Subresource) string {
+	clusterwide := withinScope(named, clusterScoped)
+	if len(clusterwide) == 0 || len(m.Namespaces) == 0 && m.NamespaceSelector == nil {
+		return ""
+	}
+	return fmt.Sprintf("Gatekeeper judges %s whatever namespaces are chosen, Evenkeel doesn't judge it then: give "+
+		"it a constraint of its own", clusterwide[0])
+}
+
 // askedSubresources are those of the subresources that Gatekeeper's webhook is asked about; the notes say of the others
 // that they are left out.
 func (a *asked) askedSubresources(named []policy.Subresource) (left []policy.Subresource, notes []string) {

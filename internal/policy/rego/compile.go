@@ -45,8 +45,8 @@ type Compiled struct {
 	compares bool
 	// most is how large a value may be, in units, that rules make copies of.
 	most int64
-	// replaces says that rules replace a part of the input (with input.a as …).
-	replaces bool
+	// replaces counts the places at which rules replace a part of the input or of data (with input.a as …).
+	replaces int
 	// taken says that Gatekeeper takes the rule violation.
 	taken bool
 	// weighs says that rules call what weighs.

@@ -65,8 +65,13 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 }
 
 // EvaluateByTopdown is EvaluateInTurns by topdown alone, for the sake of comparing: its turns are
-// nobody's who asks for verdicts.
+// nobody's who asks for verdicts. Policies that it holds to narrower bounds than the compiled engine, for it copies the
+// input for them, end as stopped at the memory limit.
 func (c *Compiled) EvaluateByTopdown(ctx context.Context, in *Input, limit time.Duration, lane *Lane) policy.Decision {
+	if c.replaces > 0 {
+		return policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: Topdown,
+			Err: fmt.Errorf("%w: rules that replace a part of the input aren't compared", ErrMemoryLimit)}
+	}
 	own := *in
 	own.client = comparing
 	decision, _ := c.evaluate(ctx, &own, limits{time: limit, lane: lane})

@@ -5,8 +5,11 @@ package rego_test
 import (
 	"fmt"
 	"strings"
+	"testing"
+	"time"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // byLargeInput begins the names of the hostile policies that are asked about an object of megabytes.
@@ -35,7 +38,49 @@ func hostileByLargeInput() map[string]string {
 		out[byLargeInput+name] = rules.String()
 	}
 	out["a large value put into the input"] = puttingLarge()
+	out["large values in place of rules"] = mocking("big")
+	out[byLargeInput+"mocks"] = mocking("input.review.object.spec")
 	return out
+}
+
+// mocking has a value stand for many rules at once, while another is replaced.
+func mocking(value string) string {
+	var rules, as strings.Builder
+	rules.WriteString("r := numbers.range(1, 5000)\nbig := [r | some _ in numbers.range(1, 2000)]\nz := 0\n" +
+		"q if z == 0\nouter if q with z as 0\n")
+	for i := range 16 {
+		fmt.Fprintf(&rules, "s%d := 0\n", i)
+		fmt.Fprintf(&as, " with s%d as %s", i, value)
+	}
+	rules.WriteString("deny contains \"d\" if outer" + as.String() + "\n")
+	return rules.String()
+}
+
+// TestAnObjectOfManyKeysIsJudgedByTopdown has rules replace a part of the input for an object such as anybody may make.
+func TestAnObjectOfManyKeysIsJudgedByTopdown(t *testing.T) {
+	c, err := rego.Compile(podPolicy(header +
+		"deny contains \"found\" if { not q with input.review.kind as {} }\nq if input.review.kind.kind\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for keys, want := range map[int]string{600: "", 6000: "", 60_000: "the input holds too many values"} {
+		r := podRequest()
+		labels := map[string]any{}
+		for i := range keys {
+			labels[fmt.Sprint("key", i)] = "x"
+		}
+		r.Object["metadata"].(map[string]any)["annotations"] = labels
+		got := c.On(rego.Topdown).Evaluate(t.Context(), input(t, r), time.Minute)
+		switch {
+		case want == "" && (got.Err != nil || len(got.Violations) != 1):
+			t.Errorf("%d keys: %d violations, %v", keys, len(got.Violations), got.Err)
+		case want != "" && (got.Err == nil || !strings.Contains(got.Err.Error(), want)):
+			t.Errorf("%d keys: %v, want %q", keys, got.Err, want)
+		}
+		if by := c.On(rego.CompiledEngine).Evaluate(t.Context(), input(t, r), time.Minute); len(by.Violations) != 1 {
+			t.Errorf("%d keys: %d violations by the compiled engine, %v", keys, len(by.Violations), by.Err)
+		}
+	}
 }
 
 // puttingLarge puts a value of 10 million parts into the input, of which parts are replaced hundreds of times.

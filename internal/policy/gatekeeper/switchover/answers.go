@@ -6,16 +6,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
 const (
@@ -74,4 +77,33 @@ func AskedOfGatekeeper(ctx context.Context, objects dynamic.Interface, kinds dis
 			"its ValidatingWebhookConfiguration", theirWebhook, strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// TakenOver errs where the API server asks Gatekeeper's webhook about an operation on a kind of a policy that the
+// policy isn't asked about: nobody would enforce the constraint there.
+func (s *Source) TakenOver(kinds discovery.DiscoveryInterface, p *v1alpha1.ClusterRegoPolicy) error {
+	theirs := &admissionregistrationv1.ValidatingWebhookConfiguration{Webhooks: s.webhooks}
+	resources, err := served(kinds)
+	if err != nil {
+		return err
+	}
+	var lost []string
+	for _, gk := range match.Kinds(p) {
+		r, known := resourceOf(gk, resources, "create")
+		if !known {
+			continue
+		}
+		for _, op := range []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
+			v1alpha1.OperationDelete} {
+			if asks(theirs, gk.Group, r.Resource, op) && !slices.Contains(operations(p), op) {
+				lost = append(lost, fmt.Sprintf("%s of %s", op, schema.GroupKind{Group: gk.Group, Kind: gk.Kind}))
+			}
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the API server asks Gatekeeper's webhook about %s, and policy %s isn't asked about it: divide "+
+		"the constraint by kinds, run evenkeel migrate gatekeeper apply again, and look at its notes",
+		strings.Join(lost, ", "), p.Name)
 }

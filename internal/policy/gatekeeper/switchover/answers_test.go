@@ -87,6 +87,41 @@ func TestKindsThatGatekeepersWebhookIsNotAskedOf(t *testing.T) {
 	}
 }
 
+func TestOperationsThatAPolicyTakesOver(t *testing.T) {
+	kinds := &preferred{lists: []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
+		{Kind: "Service", Name: "services", Verbs: []string{"create"}},
+		{Kind: "Pod", Name: "pods", Verbs: []string{"create"}}}}}}
+	rule := func(resource string, operations ...admissionregistrationv1.OperationType) webhook {
+		return webhook{Rules: []admissionregistrationv1.RuleWithOperations{{Operations: operations,
+			Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"}, Resources: []string{resource}}}}}
+	}
+	usual := rule("*", "CREATE", "UPDATE")
+	for name, tc := range map[string]struct {
+		theirs []webhook
+		asks   []v1alpha1.Operation
+		want   string
+	}{
+		"all":              {theirs: []webhook{usual}},
+		"nothing is asked": {},
+		"deletions too": {theirs: []webhook{rule("*", "*")},
+			asks: []v1alpha1.Operation{"CREATE", "UPDATE", "DELETE"}},
+		"not deletions":           {theirs: []webhook{rule("*", "*")}, want: "DELETE of Pod, DELETE of Service"},
+		"not deletions of Pods":   {theirs: []webhook{usual, rule("pods", "DELETE")}, want: "about DELETE of Pod, and"},
+		"not deletions of others": {theirs: []webhook{usual, rule("nodes", "DELETE")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: v1alpha1.Match{
+				PodTemplates: ptr.To(false),
+				Resources:    []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod", "Service"}}}},
+				Admission: v1alpha1.Admission{Operations: tc.asks}}}
+			err := (&Source{webhooks: tc.theirs}).TakenOver(kinds, p)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("it says %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
 // preferred knows which kinds are served.
 type preferred struct {
 	discoveryfake.FakeDiscovery

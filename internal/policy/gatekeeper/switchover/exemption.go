@@ -91,11 +91,8 @@ func (s *Source) exclude(namespaces []string) {
 // no news.
 func (s *Source) exemptByWebhook(ignored []unstructured.Unstructured) {
 	var namespaces []string
-	for i := range ignored {
-		namespaces = append(namespaces, ignored[i].GetName())
-	}
 	for i := range s.webhooks {
-		byName, others := exemptions(&s.webhooks[i])
+		byName, others := exemptions(&s.webhooks[i], ignored)
 		namespaces = append(namespaces, byName...)
 		s.Exemptions = append(s.Exemptions, others...)
 	}
@@ -111,23 +108,15 @@ func (s *Source) exemptByWebhook(ignored []unstructured.Unstructured) {
 	}
 }
 
-// exemptions are the namespaces that a webhook's configuration leaves out by name, and what else of it narrows what the
-// webhook is asked of.
-func exemptions(w *admissionregistrationv1.ValidatingWebhook) (namespaces, others []string) {
+// exemptions are the namespaces that a webhook's configuration leaves out by name, or by the label that those to be
+// ignored have, and what else of it narrows what the webhook is asked of.
+func exemptions(w *admissionregistrationv1.ValidatingWebhook, ignored []unstructured.Unstructured) (namespaces,
+	others []string) {
 	const judge = "Gatekeeper's webhook is asked only %s (%s of its configuration), and policies judge all: %s"
-	if selector := w.NamespaceSelector; selector != nil {
-		rest := selector.DeepCopy()
-		rest.MatchExpressions = slices.DeleteFunc(rest.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
-			if r.Key == corev1.LabelMetadataName && r.Operator == metav1.LabelSelectorOpNotIn {
-				namespaces = append(namespaces, r.Values...)
-				return true
-			}
-			return r.Key == ignoreLabel && r.Operator == metav1.LabelSelectorOpDoesNotExist
-		})
-		if selects(rest) {
-			others = append(others, fmt.Sprintf(judge, "in namespaces that match "+metav1.FormatLabelSelector(rest),
-				"namespaceSelector", "give each constraint this namespaceSelector"))
-		}
+	namespaces, rest := byNamespace(w.NamespaceSelector, ignored)
+	if selects(rest) {
+		others = append(others, fmt.Sprintf(judge, "in namespaces that match "+metav1.FormatLabelSelector(rest),
+			"namespaceSelector", "give each constraint this namespaceSelector"))
 	}
 	if w.ObjectSelector != nil && selects(w.ObjectSelector) {
 		others = append(others, fmt.Sprintf(judge,
@@ -143,6 +132,29 @@ func exemptions(w *admissionregistrationv1.ValidatingWebhook) (namespaces, other
 			"give the policies these spec.admission.matchConditions once they are written"))
 	}
 	return namespaces, others
+}
+
+// byNamespace are the namespaces that a selector leaves out by name or by the label of those to be ignored, and what
+// else it asks for.
+func byNamespace(selector *metav1.LabelSelector, ignored []unstructured.Unstructured) (namespaces []string,
+	rest *metav1.LabelSelector) {
+	if rest = selector.DeepCopy(); rest == nil {
+		return nil, &metav1.LabelSelector{}
+	}
+	rest.MatchExpressions = slices.DeleteFunc(rest.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+		switch {
+		case r.Key == corev1.LabelMetadataName && r.Operator == metav1.LabelSelectorOpNotIn:
+			namespaces = append(namespaces, r.Values...)
+		case r.Key == ignoreLabel && r.Operator == metav1.LabelSelectorOpDoesNotExist:
+			for i := range ignored {
+				namespaces = append(namespaces, ignored[i].GetName())
+			}
+		default:
+			return false
+		}
+		return true
+	})
+	return namespaces, rest
 }
 
 func selects(s *metav1.LabelSelector) bool {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/internal/manifest"
@@ -53,7 +54,8 @@ func TestExemptionsOfConfigAreThoseOfEachPolicy(t *testing.T) {
 
 func TestANamespaceThatGatekeeperIgnoresIsNamed(t *testing.T) {
 	ns := unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "legacy"}}}
-	s := &Source{}
+	s := &Source{webhooks: []webhook{{NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.
+		LabelSelectorRequirement{{Key: ignoreLabel, Operator: metav1.LabelSelectorOpDoesNotExist}}}}}}
 	s.exemptFrom([]unstructured.Unstructured{ns})
 	if len(s.Exemptions) != 1 || !strings.Contains(s.Exemptions[0], "asked in legacy") ||
 		!strings.Contains(s.Exemptions[0], "--exempt-namespaces") {

@@ -51,23 +51,32 @@ func TestAPolicyOfAnOlderConstraintIsStale(t *testing.T) {
 		"Config exempts a namespace":     {exempt: []string{"dev"}, wantStale: true},
 		"the policy was made before all": {unsaid: true, wantStale: true},
 		"its webhook is asked about deletions": {later: finds(`{"apiVersion": "admissionregistration.k8s.io/v1",
-			"kind": "ValidatingWebhookConfiguration", "webhooks": [{"name": "validation.gatekeeper.sh",
+			"kind": "ValidatingWebhookConfiguration", 
+			"webhooks": [{"name": "validation.gatekeeper.sh", "failurePolicy": "Ignore",
 			"rules": [{"operations": ["CREATE", "UPDATE", "DELETE"], "apiGroups": ["*"], "resources": ["*"]}]}]}`),
 			wantStale: true},
 		"its webhook is asked about what it was taken to be": {
 			later: finds(`{"apiVersion": "admissionregistration.k8s.io/v1",
-			"kind": "ValidatingWebhookConfiguration", "webhooks": [{"name": "validation.gatekeeper.sh",
+			"kind": "ValidatingWebhookConfiguration", 
+			"webhooks": [{"name": "validation.gatekeeper.sh", "failurePolicy": "Ignore",
 			"rules": [{"operations": ["CREATE", "UPDATE"], "apiGroups": ["*"], "resources": ["*"]}]}]}`)},
 		"its webhook is asked about deletions of that kind": {later: finds(`{
 			"apiVersion": "admissionregistration.k8s.io/v1",
-			"kind": "ValidatingWebhookConfiguration", "webhooks": [{"name": "validation.gatekeeper.sh",
+			"kind": "ValidatingWebhookConfiguration", 
+			"webhooks": [{"name": "validation.gatekeeper.sh", "failurePolicy": "Ignore",
 			"rules": [{"operations": ["CREATE", "UPDATE"], "apiGroups": ["*"], "resources": ["*"]},
 			{"operations": ["DELETE"], "apiGroups": [""], "resources": ["services"]}]}]}`), wantStale: true},
 		"its webhook is asked about deletions of another kind": {
 			later: finds(`{"apiVersion": "admissionregistration.k8s.io/v1",
-			"kind": "ValidatingWebhookConfiguration", "webhooks": [{"name": "validation.gatekeeper.sh",
+			"kind": "ValidatingWebhookConfiguration", 
+			"webhooks": [{"name": "validation.gatekeeper.sh", "failurePolicy": "Ignore",
 			"rules": [{"operations": ["CREATE", "UPDATE"], "apiGroups": ["*"], "resources": ["*"]},
 			{"operations": ["DELETE"], "apiGroups": [""], "resources": ["pods"]}]}]}`)},
+		"its webhook refuses what it doesn't answer": {wantStale: true,
+			later: finds(`{"apiVersion": "admissionregistration.k8s.io/v1",
+			"kind": "ValidatingWebhookConfiguration", 
+			"webhooks": [{"name": "validation.gatekeeper.sh", "failurePolicy": "Fail",
+			"rules": [{"operations": ["CREATE", "UPDATE"], "apiGroups": ["*"], "resources": ["*"]}]}]}`)},
 		"another webhook is asked about deletions": {later: finds(`{"apiVersion": "admissionregistration.k8s.io/v1",
 			"kind": "ValidatingWebhookConfiguration", "webhooks": [{"name": "other",
 			"rules": [{"operations": ["DELETE"], "apiGroups": ["*"], "resources": ["*"]}]}]}`)},
@@ -94,7 +103,8 @@ func TestAPolicyOfAnOlderConstraintIsStale(t *testing.T) {
 			_ = unstructured.SetNestedSlice(w.constraint.Object.Object, []any{"shop"}, "spec", "match", "namespaces")
 			template := &unstructured.Unstructured{Object: map[string]any{
 				"spec": map[string]any{"targets": "package a " + tc.rego}}}
-			s := &Source{Kinds: []gatekeeper.Kind{{Kind: "Service", Scope: "Namespaced"}}, templates: map[string]*unstructured.Unstructured{w.constraint.Object.GetKind(): template}}
+			s := &Source{Kinds: []gatekeeper.Kind{{Kind: "Service", Scope: "Namespaced"}},
+				templates: map[string]*unstructured.Unstructured{w.constraint.Object.GetKind(): template}}
 			if tc.named {
 				tc.change(w.constraint.Object.Object, template.Object)
 			}

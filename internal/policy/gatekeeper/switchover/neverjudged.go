@@ -52,6 +52,15 @@ func exemptBy(config *admissionregistrationv1.ValidatingWebhookConfiguration) []
 	return slices.Compact(out)
 }
 
+// NothingStored says that a policy is on subresources alone, of which a comparison of live objects tells nothing; empty
+// for another.
+func NothingStored(p *v1alpha1.ClusterRegoPolicy) string {
+	if len(match.Kinds(p)) > 0 {
+		return ""
+	}
+	return "it concerns subresources alone, of which nothing is stored: nothing was compared, try both"
+}
+
 // NeverJudged says which of the exempt namespaces a policy concerns by its match, where its constraint is enforced by
 // Gatekeeper alone; empty for none.
 func NeverJudged(p *v1alpha1.ClusterRegoPolicy, exempt []string) string {

@@ -44,6 +44,8 @@ type Source struct {
 	// Kinds are all that the cluster serves and lists, but for those of the groups in Unsaid, which didn't answer.
 	Kinds  []gatekeeper.Kind
 	Unsaid []string
+	// Unasked says that no ValidatingWebhookConfiguration has Gatekeeper's webhook, which refuses nothing then.
+	Unasked bool
 
 	estate    *gatekeeper.Estate
 	templates map[string]*unstructured.Unstructured       // ConstraintTemplates by the kind of their constraints
@@ -118,6 +120,7 @@ func Read(ctx context.Context, objects dynamic.Interface, kinds discovery.Discov
 		return nil, err
 	}
 	s.exemptFrom(ignored)
+	s.Unasked = len(s.webhooks) == 0
 	return s, nil
 }
 

@@ -18,8 +18,8 @@ type Compiled struct {
 	Compares bool
 	// Copies is how many times a value may hold one part, at least 1.
 	Copies float64
-	// Replaces says that rules replace a part of the input (with input.a as …).
-	Replaces bool
+	// Replaces counts the places at which rules replace a part of the input or of data (with input.a as …).
+	Replaces int
 	// Weighs says that rules call what weighs.
 	Weighs bool
 	// Lookup is the first place that names data.inventory, which no module defines; nil where none
@@ -51,22 +51,25 @@ func Modules(version v1alpha1.RegoVersion, sources []v1alpha1.RegoLibrary, modul
 	}
 	out.Lookup = lookup
 	looked := lookAt(out.Compiler)
-	out.Compares, out.Copies, out.Replaces = looked.compares, looked.most, replacesInput(out.Compiler)
+	out.Compares, out.Copies, out.Replaces = looked.compares, looked.most, placesReplaced(out.Compiler)
 	return out, nil
 }
 
-// replacesInput says that an expression replaces a part of the input.
-func replacesInput(compiler *ast.Compiler) (found bool) {
+// placesReplaced counts where expressions replace a part of the input or of data.
+func placesReplaced(compiler *ast.Compiler) (n int) {
 	for _, module := range compiler.Modules {
 		ast.WalkExprs(module, func(e *ast.Expr) bool {
 			for _, with := range e.With {
 				target, isRef := with.Target.Value.(ast.Ref)
-				found = found || isRef && len(target) > 1 && target.HasPrefix(ast.InputRootRef)
+				part := isRef && len(target) > 1
+				if part && (target.HasPrefix(ast.InputRootRef) || target.HasPrefix(ast.DefaultRootRef)) {
+					n++
+				}
 			}
-			return found
+			return false
 		})
 	}
-	return found
+	return n
 }
 
 // NewCompiler knows what policies may call, and refuses what would grow too large. It is strict, but for Rego v0, which

@@ -31,10 +31,11 @@ func (m *machine) recall(to *function, f frame) (hash int, found *kept) {
 		if k.function != to {
 			continue
 		}
-		switch m.matches(k, f) {
-		case next:
+		o := m.matches(k, f)
+		if o == next {
 			return hash, k
-		case failed:
+		}
+		if o == failed {
 			return hash, &kept{value: stopped}
 		}
 	}
