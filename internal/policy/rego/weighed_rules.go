@@ -46,8 +46,8 @@ func (c *Compiled) byTopdown(in *Input) (*size.Scale, error) {
 	for _, field := range in.fields(c) {
 		if left -= size.Parts(field[1].Value, left); left <= 0 {
 			return nil, fmt.Errorf("%w: the input holds too many values for rules that replace a part of it or of "+
-				"data (with input.a as …), for which the engine topdown copies all of it each time: replace input as a "+
-				"whole, or take the part as an argument of a function", limit.ErrMemory)
+				"data (with input.a as …), for which the engine topdown copies all of it each time: replace input as "+
+				"a whole, or take the part as an argument of a function", limit.ErrMemory)
 		}
 	}
 	parts, _ := in.sizes()
