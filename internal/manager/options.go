@@ -163,10 +163,14 @@ func (o *Options) Validate() error {
 		o.careful.Validate())...)
 }
 
+// minListShare has a kind rest for a thousand times as long as a list took.
+const minListShare = 0.001
+
 func (o *Options) validateScan() error {
 	var errs []error
-	if o.listShare <= 0 || o.listShare > 1 {
-		errs = append(errs, fmt.Errorf("--scan-list-share %g must be above 0 and at most 1", o.listShare))
+	if !(o.listShare >= minListShare && o.listShare <= 1) { // NaN isn't
+		errs = append(errs, fmt.Errorf("--scan-list-share %g must be at least %g and at most 1", o.listShare,
+			minListShare))
 	}
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))

@@ -56,7 +56,7 @@ func (o Options) withDefaults() Options {
 	if o.MaxConcurrentPasses <= 0 {
 		o.MaxConcurrentPasses = 4
 	}
-	if o.ListShare <= 0 || o.ListShare > 1 {
+	if !(o.ListShare > 0 && o.ListShare <= 1) {
 		o.ListShare = DefaultListShare
 	}
 	if o.StatusInterval <= 0 {

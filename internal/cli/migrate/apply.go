@@ -74,6 +74,9 @@ func (o *applyOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := e.knowsWebhook(); err != nil {
+		return command.Exit(command.ExitFailed, err)
+	}
 	opts := o.options(e.source.Options())
 	opts.Names = e.names()
 	items := gatekeeper.Migrate(e.source.Documents, opts)

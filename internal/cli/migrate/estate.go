@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
 )
 
@@ -132,6 +133,21 @@ func (e *estate) unpaired() []row {
 		}
 	}
 	return out
+}
+
+// knowsWebhook errs where policies enforce that are made by what Gatekeeper's webhook is asked about, and that isn't
+// known.
+func (e *estate) knowsWebhook() error {
+	for _, policies := range e.policies {
+		for _, p := range policies {
+			if e.source.Unasked && p.Spec.Admission.Action != v1alpha1.AdmissionAudit {
+				return fmt.Errorf("nothing is written: no ValidatingWebhookConfiguration has the webhook "+
+					"%s, so that what it is asked about isn't known, and policy %s, which enforces, might do so less: "+
+					"restore it, or delete the constraints of policies that stay", gatekeeper.WebhookPoint, p.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // tellExemptions says what of Gatekeeper's exemptions no policy has, and what couldn't be learned.

@@ -148,3 +148,19 @@ func TestAPolicyKeepsTheNameThatItHas(t *testing.T) {
 		})
 	}
 }
+
+// TestApplyKnowsWhatGatekeepersWebhookIsAskedAbout has it be gone: a policy that enforces might be written to do so less.
+func TestApplyKnowsWhatGatekeepersWebhookIsAskedAbout(t *testing.T) {
+	switched := constraintOf("a", "a")
+	enforces := estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionDeny))
+	if err := enforces.knowsWebhook(); err != nil {
+		t.Error(err)
+	}
+	if err := unasked(enforces).knowsWebhook(); err == nil || !strings.Contains(err.Error(), "nothing is written") {
+		t.Errorf("it says %v", err)
+	}
+	records := unasked(estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionAudit)))
+	if err := records.knowsWebhook(); err != nil {
+		t.Error(err)
+	}
+}

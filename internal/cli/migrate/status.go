@@ -103,7 +103,8 @@ func (e *estate) problems(c *switchover.Constraint, p *v1alpha1.ClusterRegoPolic
 		out = append(out, fmt.Sprintf("neither enforces: it was switched to policy %s, which is gone or only "+
 			"records: %s", c.EnforcedBy(), helps))
 	}
-	if e.source.Unasked && (state == switchover.Gatekeeper || state == switchover.NotMigrated) {
+	theirs := state == switchover.Gatekeeper || state == switchover.NotMigrated && c.Enforcement() != "dryrun"
+	if e.source.Unasked && theirs {
 		out = append(out, "nobody enforces it: no ValidatingWebhookConfiguration has the webhook "+
 			"validation.gatekeeper.sh, so that Gatekeeper refuses nothing: restore it, as by installing Gatekeeper "+
 			"again")

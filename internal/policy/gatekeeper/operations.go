@@ -54,7 +54,9 @@ func readAsked(documents []manifest.Document, otherwise []v1alpha1.Operation) as
 	for i := range documents {
 		object := documents[i].Object
 		for _, w := range Webhooks(object) {
-			a.rules = append(a.rules, w.Rules...)
+			if a.rules = append(a.rules, w.Rules...); a.rules == nil {
+				a.rules = []admissionregistrationv1.RuleWithOperations{} // it is asked about nothing
+			}
 			a.fails = a.fails || w.FailurePolicy == nil || *w.FailurePolicy == admissionregistrationv1.Fail
 		}
 		if definesKind(object) {
@@ -97,21 +99,24 @@ func (a *asked) on(op v1alpha1.Operation, k Kind) bool {
 	gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
 	guessed, _ := meta.UnsafeGuessKindToResource(gk.WithVersion(""))
 	plural := cmp.Or(a.plurals[gk], guessed.Resource)
-	return slices.ContainsFunc(a.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return has(&r, op) && namesResource(&r, k, plural)
-	})
+	return Asks(a.rules, op, k.Group, plural, k.Scope)
 }
 
-// namesResource says whether a rule means the objects of a kind, whose resource has that name.
-func namesResource(r *admissionregistrationv1.RuleWithOperations, k Kind, plural string) bool {
-	within := r.Scope == nil || *r.Scope == everything || k.Scope == "" || string(*r.Scope) == k.Scope
-	return within && inGroup(r, k.Group) && slices.ContainsFunc(r.Resources, func(name string) bool {
-		return slices.Contains([]string{everything, "*/*", plural, plural + "/*"}, name)
+// Asks says whether rules of a webhook mean an operation on a resource of a group, "pods" or "pods/exec", as the API
+// server reads them (k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules). An empty scope is one that isn't
+// known.
+func Asks(rules []admissionregistrationv1.RuleWithOperations, op v1alpha1.Operation,
+	group, resource, scope string) bool {
+	name, sub, _ := strings.Cut(resource, "/")
+	is := func(pattern, what string) bool { return pattern == everything || pattern == what }
+	return slices.ContainsFunc(rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+		within := r.Scope == nil || scope == "" || is(string(*r.Scope), scope)
+		inGroup := slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, everything)
+		return within && inGroup && has(&r, op) && slices.ContainsFunc(r.Resources, func(pattern string) bool {
+			of, part, _ := strings.Cut(pattern, "/")
+			return is(of, name) && is(part, sub)
+		})
 	})
-}
-
-func inGroup(r *admissionregistrationv1.RuleWithOperations, group string) bool {
-	return slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, everything)
 }
 
 // of has a policy be asked about what the webhook is, and fail as it does, and says what to know of it.

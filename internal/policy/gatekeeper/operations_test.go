@@ -63,6 +63,7 @@ func TestAPolicyIsAskedAboutWhatGatekeepersWebhookIs(t *testing.T) {
 			`{apiGroups: [example.com], resources: [widgets], operations: [CREATE, UPDATE]}`), match: both,
 			notes: "CREATE of Widget.example.com, and not of Pod, by the rules of its configuration; the policy is " +
 				"asked of all"},
+		"no rules": {webhook: asking(), match: pods, notes: "isn't asked about these kinds"},
 		"other kinds": {webhook: asking(`{apiGroups: [apps], resources: [deployments], operations: [CREATE]}`),
 			match: pods, notes: "isn't asked about these kinds"},
 		"what is in namespaces": {webhook: asking(
@@ -76,6 +77,10 @@ func TestAPolicyIsAskedAboutWhatGatekeepersWebhookIs(t *testing.T) {
 				`{apiGroups: [""], resources: [pods/eviction], operations: [CREATE]}`),
 			match: `{kinds: [{apiGroups: ["policy", ""], kinds: [Eviction, Pod]}]}`,
 			notes: "asked about CREATE for the sake of pods/eviction"},
+		"deletions by what names all of a resource": {webhook: asking(
+			`{apiGroups: ["*"], resources: ["*"], operations: [CREATE, UPDATE]}`,
+			`{apiGroups: [""], resources: ["pods/*"], operations: [DELETE]}`), match: pods,
+			want: ops{create, update, remove}},
 		"deletions alone": {webhook: all("[DELETE]"), match: pods, want: ops{remove},
 			notes: "the scan leaves the policy out"},
 		"an eviction and deletions": {webhook: all("[CREATE, UPDATE, DELETE]"), want: ops{create, update, remove},
@@ -141,6 +146,11 @@ func TestKindsThatAreSentToSubresources(t *testing.T) {
 		"of Nodes, in some namespaces": {webhook: asking(`{apiGroups: ["*"], resources: ["*/*"], operations: ["*"]}`),
 			match: `{namespaces: [shop], kinds: [{apiGroups: [""], kinds: [NodeProxyOptions]}]}`,
 			want:  []v1alpha1.ResourceMatch{entry("", "Node", "proxy")}, notes: "whatever namespaces are chosen"},
+		"of Nodes, where what is in namespaces is asked about": {
+			webhook: asking(`{apiGroups: ["*"], resources: ["*/*"], operations: ["*"], scope: Namespaced}`),
+			match:   `{kinds: [{apiGroups: [""], kinds: [NodeProxyOptions, PodProxyOptions]}]}`,
+			want:    []v1alpha1.ResourceMatch{entry("", "Pod", "proxy")},
+			notes:   "NodeProxyOptions on nodes/proxy is left out"},
 		"in namespaces": {match: `{scope: Namespaced, kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
 			want: []v1alpha1.ResourceMatch{entry("", "Pod", "eviction")}},
 		"a webhook that isn't asked about connections": {match: `{kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}`,

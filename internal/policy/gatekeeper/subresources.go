@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
@@ -87,11 +85,11 @@ func (a *asked) ofSubresource(s policy.Subresource) bool {
 	if a.rules == nil {
 		return a.about(op)
 	}
-	names := []string{s.String(), s.Resource + "/*", "*/" + s.Name, "*/*"}
-	return slices.ContainsFunc(a.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return has(&r, op) && inGroup(&r, s.Parent.Group) && slices.ContainsFunc(r.Resources,
-			func(name string) bool { return slices.Contains(names, name) })
-	})
+	scope := clusterScoped
+	if len(withinScope([]policy.Subresource{s}, namespaced)) > 0 {
+		scope = namespaced
+	}
+	return Asks(a.rules, op, s.Parent.Group, s.String(), scope)
 }
 
 // subresourceEntries are entries of match.resources that name subresources, one for each kind that has them.

@@ -65,13 +65,8 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 }
 
 // EvaluateByTopdown is EvaluateInTurns by topdown alone, for the sake of comparing: its turns are
-// nobody's who asks for verdicts. Policies that it holds to narrower bounds than the compiled engine, for it copies the
-// input for them, end as stopped at the memory limit.
+// nobody's who asks for verdicts.
 func (c *Compiled) EvaluateByTopdown(ctx context.Context, in *Input, limit time.Duration, lane *Lane) policy.Decision {
-	if c.replaces > 0 {
-		return policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: Topdown,
-			Err: fmt.Errorf("%w: rules that replace a part of the input aren't compared", ErrMemoryLimit)}
-	}
 	own := *in
 	own.client = comparing
 	decision, _ := c.evaluate(ctx, &own, limits{time: limit, lane: lane})
@@ -148,7 +143,7 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
 	}()
-	weights, err := c.byTopdown(in)
+	weights, err := c.prepared(in)
 	if err != nil {
 		return nil, err
 	}

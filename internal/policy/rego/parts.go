@@ -121,6 +121,9 @@ func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*as
 	if e.policy.compares {
 		query = query.WithQueryTracer(&limit.StackGuard{})
 	}
+	if e.policy.replaces > 0 {
+		query = query.WithQueryTracer(limit.CopyGuard{Places: e.policy.replaces})
+	}
 	err = query.Iter(ctx, func(answer topdown.QueryResult) error {
 		if !p.each {
 			list, err := e.decoder.Elements(name, answer[resultVar])

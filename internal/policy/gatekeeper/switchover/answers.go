@@ -93,9 +93,10 @@ func (s *Source) TakenOver(kinds discovery.DiscoveryInterface, p *v1alpha1.Clust
 		if !known {
 			continue
 		}
+		scope := scopeOf(gk, resources)
 		for _, op := range []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
 			v1alpha1.OperationDelete} {
-			if asks(theirs, gk.Group, r.Resource, op) && !slices.Contains(operations(p), op) {
+			if asks(theirs, gk.Group, r.Resource, scope, op) && !slices.Contains(operations(p), op) {
 				lost = append(lost, fmt.Sprintf("%s of %s", op, schema.GroupKind{Group: gk.Group, Kind: gk.Kind}))
 			}
 		}

@@ -89,13 +89,14 @@ func TestKindsThatGatekeepersWebhookIsNotAskedOf(t *testing.T) {
 
 func TestOperationsThatAPolicyTakesOver(t *testing.T) {
 	kinds := &preferred{lists: []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
-		{Kind: "Service", Name: "services", Verbs: []string{"create"}},
-		{Kind: "Pod", Name: "pods", Verbs: []string{"create"}}}}}}
+		{Kind: "Service", Name: "services", Namespaced: true, Verbs: []string{"list", "create"}},
+		{Kind: "Pod", Name: "pods", Namespaced: true, Verbs: []string{"list", "create"}}}}}}
 	rule := func(resource string, operations ...admissionregistrationv1.OperationType) webhook {
 		return webhook{Rules: []admissionregistrationv1.RuleWithOperations{{Operations: operations,
 			Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"}, Resources: []string{resource}}}}}
 	}
-	usual := rule("*", "CREATE", "UPDATE")
+	usual, clusterwide := rule("*", "CREATE", "UPDATE"), rule("*", "DELETE")
+	clusterwide.Rules[0].Scope = ptr.To(admissionregistrationv1.ClusterScope)
 	for name, tc := range map[string]struct {
 		theirs []webhook
 		asks   []v1alpha1.Operation
@@ -105,9 +106,12 @@ func TestOperationsThatAPolicyTakesOver(t *testing.T) {
 		"nothing is asked": {},
 		"deletions too": {theirs: []webhook{rule("*", "*")},
 			asks: []v1alpha1.Operation{"CREATE", "UPDATE", "DELETE"}},
-		"not deletions":           {theirs: []webhook{rule("*", "*")}, want: "DELETE of Pod, DELETE of Service"},
-		"not deletions of Pods":   {theirs: []webhook{usual, rule("pods", "DELETE")}, want: "about DELETE of Pod, and"},
-		"not deletions of others": {theirs: []webhook{usual, rule("nodes", "DELETE")}},
+		"not deletions":         {theirs: []webhook{rule("*", "*")}, want: "DELETE of Pod, DELETE of Service"},
+		"not deletions of Pods": {theirs: []webhook{usual, rule("pods", "DELETE")}, want: "about DELETE of Pod, and"},
+		"not deletions by what names all of Pods": {theirs: []webhook{usual, rule("pods/*", "DELETE")},
+			want: "about DELETE of Pod, and"},
+		"deletions of what is in no namespace": {theirs: []webhook{usual, clusterwide}},
+		"not deletions of others":              {theirs: []webhook{usual, rule("nodes", "DELETE")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: v1alpha1.Match{

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
@@ -92,9 +93,10 @@ func unasked(p *v1alpha1.ClusterRegoPolicy, config *admissionregistrationv1.Vali
 		if !known {
 			continue // there are no objects of it
 		}
+		scope := scopeOf(gk, served)
 		var missing []string
 		for _, op := range all {
-			if !asks(config, gk.Group, resource.Resource, op) {
+			if !asks(config, gk.Group, resource.Resource, scope, op) {
 				missing = append(missing, string(op))
 			}
 		}
@@ -107,7 +109,8 @@ func unasked(p *v1alpha1.ClusterRegoPolicy, config *admissionregistrationv1.Vali
 		}
 	}
 	for _, s := range match.Subresources(p) {
-		if !asks(config, s.Parent.Group, s.String(), v1alpha1.Operation(s.Operation)) {
+		if !asks(config, s.Parent.Group, s.String(), scopeOf(s.Parent, served),
+			v1alpha1.Operation(s.Operation)) {
 			out = append(out, s.String())
 		}
 	}
@@ -122,25 +125,22 @@ func operations(p *v1alpha1.ClusterRegoPolicy) []v1alpha1.Operation {
 	return []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
 }
 
-// asks says whether a rule of the webhooks names a resource, as "pods" or "pods/exec", and an operation.
-func asks(config *admissionregistrationv1.ValidatingWebhookConfiguration, group, resource string,
+// asks says whether the webhooks are asked about an operation on a resource, as "pods" or "pods/exec".
+func asks(config *admissionregistrationv1.ValidatingWebhookConfiguration, group, resource, scope string,
 	op v1alpha1.Operation) bool {
-	meant := []string{resource, "*", "*/*"}
-	if parent, sub, isSub := strings.Cut(resource, "/"); isSub {
-		meant = []string{resource, parent + "/*", "*/" + sub, "*/*"}
-	}
 	return slices.ContainsFunc(config.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
-		return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-			return names(r.APIGroups, group) &&
-				slices.ContainsFunc(r.Resources, func(name string) bool { return slices.Contains(meant, name) }) &&
-				(slices.Contains(r.Operations, admissionregistrationv1.OperationType(op)) ||
-					slices.Contains(r.Operations, admissionregistrationv1.OperationAll))
-		})
+		return gatekeeper.Asks(w.Rules, op, group, resource, scope)
 	})
 }
 
-func names(list []string, one string) bool {
-	return slices.Contains(list, one) || slices.Contains(list, "*")
+// scopeOf is that of a kind, as rules name it; empty where the cluster doesn't serve it.
+func scopeOf(gk match.GroupKind, served []*metav1.APIResourceList) string {
+	kinds := gatekeeper.KindsOf(served)
+	i := slices.IndexFunc(kinds, func(k gatekeeper.Kind) bool { return k.Group == gk.Group && k.Kind == gk.Kind })
+	if i < 0 {
+		return ""
+	}
+	return kinds[i].Scope
 }
 
 // resourceOf is the resource of a kind, if the cluster serves one that may be asked for a verb; empty for any.

@@ -47,8 +47,12 @@ func (s *Source) Digest(c *Constraint) string {
 
 // Stale says that a policy was made of an older constraint, of an older template of it or of other exemptions, kinds,
 // operations or replicated data than there are now, so that what it finds says nothing of the constraint; nil where it
-// was made of all as they are. A policy that doesn't say what it was made of is stale too.
+// was made of all as they are. A policy that doesn't say what it was made of is stale too,
+// and none where Gatekeeper's webhook is gone.
 func (s *Source) Stale(p *v1alpha1.ClusterRegoPolicy, c *Constraint) error {
+	if s.Unasked {
+		return nil // what it would be made of now isn't known
+	}
 	if made := p.Annotations[v1alpha1.AnnotationMigratedDigest]; made != "" && made == s.Digest(c) {
 		return nil
 	}

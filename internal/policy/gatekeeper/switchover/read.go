@@ -89,7 +89,7 @@ func (s *Source) Template(c *Constraint) *unstructured.Unstructured {
 
 // Options are what decides of what policies are made of the source, beside what people choose.
 func (s *Source) Options() gatekeeper.Options {
-	return gatekeeper.Options{Kinds: s.Kinds, Served: true}
+	return gatekeeper.Options{Kinds: s.Kinds, Served: true, Unsaid: s.Unsaid}
 }
 
 // Read reads what of Gatekeeper's lives in a cluster: its objects of every kind but the reports of its replicas, the

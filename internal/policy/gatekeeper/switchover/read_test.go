@@ -97,8 +97,9 @@ func TestWhatGatekeeperEnforcesIsRead(t *testing.T) {
 	if len(s.Constraints) != 2 || s.Constraints[0].ID() != "Teamed/a" || len(s.Documents) != 3 {
 		t.Errorf("read %v and %d documents", s.Constraints, len(s.Documents))
 	}
-	if want := []string{"metrics.k8s.io"}; !slices.Equal(s.Unsaid, want) {
-		t.Errorf("groups that don't answer: %q, want %q", s.Unsaid, want)
+	if want := []string{"metrics.k8s.io"}; !slices.Equal(s.Options().Unsaid, want) || s.Unasked {
+		t.Errorf("groups that don't answer: %q, want %q; Gatekeeper's webhook isn't there: %t", s.Options().Unsaid,
+			want, s.Unasked)
 	}
 	exempt := strings.Join(s.Exemptions, "\n")
 	for want, told := range map[string]bool{"isn't asked in gatekeeper-system, by": true, "legacy": false,
