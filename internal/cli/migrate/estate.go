@@ -138,9 +138,12 @@ func (e *estate) unpaired() []row {
 // knowsWebhook errs where policies enforce that are made by what Gatekeeper's webhook is asked about, and that isn't
 // known.
 func (e *estate) knowsWebhook() error {
+	if !e.source.Unasked {
+		return nil
+	}
 	for _, policies := range e.policies {
 		for _, p := range policies {
-			if e.source.Unasked && p.Spec.Admission.Action != v1alpha1.AdmissionAudit {
+			if p.Spec.Admission.Action != v1alpha1.AdmissionAudit {
 				return fmt.Errorf("nothing is written: no ValidatingWebhookConfiguration has the webhook "+
 					"%s, so that what it is asked about isn't known, and policy %s, which enforces, might do so less: "+
 					"restore it, or delete the constraints of policies that stay", gatekeeper.WebhookPoint, p.Name)

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
 // Webhooks are those of a ValidatingWebhookConfiguration that enforce Gatekeeper's constraints; none for any other
@@ -44,13 +45,16 @@ type asked struct {
 	fails bool
 	// plurals name the resources of the kinds of CustomResourceDefinitions.
 	plurals map[schema.GroupKind]string
-	// otherwise are the operations where there are no rules; none for the default, CREATE and UPDATE.
+	// otherwise are the operations where there are no rules.
 	otherwise []v1alpha1.Operation
 }
 
-// readAsked reads it from the documents; otherwise are the operations where they don't tell.
+// readAsked reads it from the documents; otherwise are the operations where they don't tell, none for the default.
 func readAsked(documents []manifest.Document, otherwise []v1alpha1.Operation) asked {
 	a := asked{plurals: map[schema.GroupKind]string{}, otherwise: otherwise}
+	if len(otherwise) == 0 {
+		a.otherwise = match.DefaultOperations()
+	}
 	for i := range documents {
 		object := documents[i].Object
 		for _, w := range Webhooks(object) {
@@ -71,16 +75,9 @@ func readAsked(documents []manifest.Document, otherwise []v1alpha1.Operation) as
 // about says whether the webhook is asked about an operation at all.
 func (a *asked) about(op v1alpha1.Operation) bool {
 	if a.rules == nil {
-		return slices.Contains(orDefault(a.otherwise), op)
+		return slices.Contains(a.otherwise, op)
 	}
 	return slices.ContainsFunc(a.rules, func(r admissionregistrationv1.RuleWithOperations) bool { return has(&r, op) })
-}
-
-func orDefault(ops []v1alpha1.Operation) []v1alpha1.Operation {
-	if len(ops) == 0 {
-		return []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
-	}
-	return ops
 }
 
 func has(r *admissionregistrationv1.RuleWithOperations, op v1alpha1.Operation) bool {
@@ -149,7 +146,7 @@ func (a *asked) operations(kinds []Kind, subresources []policy.Subresource) (ops
 	case len(ops) == 0:
 		return nil, append(notes, "Gatekeeper's webhook isn't asked about these kinds, by the rules of its "+
 			"configuration; the policy is, about CREATE and UPDATE")
-	case slices.Equal(ops, orDefault(nil)):
+	case slices.Equal(ops, match.DefaultOperations()):
 		return nil, notes
 	case len(kinds) > 0 && !slices.ContainsFunc(ops, isUsual):
 		notes = append(notes, "the scan leaves the policy out, which is asked neither about CREATE nor about UPDATE, "+
@@ -168,7 +165,7 @@ func beside(subresource string, op v1alpha1.Operation, kinds []Kind) string {
 }
 
 // isUsual says that Gatekeeper's webhook is asked about an operation by default.
-func isUsual(op v1alpha1.Operation) bool { return slices.Contains(orDefault(nil), op) }
+func isUsual(op v1alpha1.Operation) bool { return slices.Contains(match.DefaultOperations(), op) }
 
 // judgedOn is the first of the subresources that is judged on an operation; empty for none.
 func judgedOn(op v1alpha1.Operation, among []policy.Subresource) string {

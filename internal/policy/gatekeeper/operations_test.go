@@ -28,6 +28,15 @@ func bearing(match string) string {
 		"spec:\n  match: " + match + "\n  parameters: {keys: [owner]}\n"
 }
 
+// wantNotes holds an item's notes to a part of them; to none where it is empty.
+func wantNotes(t *testing.T, item *gatekeeper.Item, want string) {
+	t.Helper()
+	notes := strings.Join(item.Notes, "\n")
+	if want == "" && notes != "" || !strings.Contains(notes, want) {
+		t.Errorf("notes are %q, want %q", notes, want)
+	}
+}
+
 func TestAPolicyIsAskedAboutWhatGatekeepersWebhookIs(t *testing.T) {
 	const create, update, remove, connect = v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
 		v1alpha1.OperationDelete, v1alpha1.OperationConnect
@@ -102,10 +111,7 @@ func TestAPolicyIsAskedAboutWhatGatekeepersWebhookIs(t *testing.T) {
 			if diff := cmp.Diff(tc.want, last.Policy.Spec.Admission.Operations); diff != "" {
 				t.Error(diff)
 			}
-			notes := strings.Join(last.Notes, "\n")
-			if tc.notes == "" && notes != "" || !strings.Contains(notes, tc.notes) {
-				t.Errorf("notes are %q, want %q", notes, tc.notes)
-			}
+			wantNotes(t, &last, tc.notes)
 		})
 	}
 }
@@ -174,10 +180,7 @@ func TestKindsThatAreSentToSubresources(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n%q", diff, last.Notes)
 			}
-			if notes := strings.Join(last.Notes, "\n"); !strings.Contains(notes, tc.notes) ||
-				tc.notes == "" && notes != "" {
-				t.Errorf("notes are %q, want %q", notes, tc.notes)
-			}
+			wantNotes(t, &last, tc.notes)
 		})
 	}
 }
@@ -246,10 +249,7 @@ func TestKindsThatNobodyServes(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n%q", diff, last.Notes)
 			}
-			if notes := strings.Join(last.Notes, "\n"); !strings.Contains(notes, tc.notes) ||
-				tc.notes == "" && notes != "" {
-				t.Errorf("notes are %q, want %q", notes, tc.notes)
-			}
+			wantNotes(t, &last, tc.notes)
 		})
 	}
 }

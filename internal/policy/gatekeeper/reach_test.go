@@ -5,7 +5,6 @@ package gatekeeper_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,10 +117,7 @@ func TestAPolicyConcernsWhatItsConstraintDid(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			notes := strings.Join(last.Notes, "\n")
-			if tc.notes == "" && notes != "" || !strings.Contains(notes, tc.notes) {
-				t.Errorf("notes are %q, want %q", notes, tc.notes)
-			}
+			wantNotes(t, &last, tc.notes)
 		})
 	}
 }

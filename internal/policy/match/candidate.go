@@ -35,7 +35,7 @@ func (c *candidate) concerns(r *policy.Request) bool {
 // concernsOperation: an audit asks of objects that exist, so of those that the
 // policy would judge on their way in.
 func (c *candidate) concernsOperation(r *policy.Request) bool {
-	operations := written(c.definition)
+	operations := WrittenOperations(c.definition)
 	created := slices.Contains(operations, v1alpha1.OperationCreate)
 	switch {
 	case r.Audit:
@@ -108,14 +108,14 @@ func (c *candidate) judgedAtOwner(r *policy.Request) bool {
 	}
 	_, made := Maker(c.definition, r)
 	return made && c.definition.Spec.Admission.Action != v1alpha1.AdmissionDeny &&
-		!selects(c.definition.Spec.Match.ObjectSelector)
+		!Selects(c.definition.Spec.Match.ObjectSelector)
 }
 
 // NeedsNamespace says that the policy can't be said to concern the request or
 // not, because it selects namespaces by label and the request doesn't hold its
 // namespace's object.
 func NeedsNamespace(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) bool {
-	return selects(p.Spec.Match.NamespaceSelector) &&
+	return Selects(p.Spec.Match.NamespaceSelector) &&
 		r.Namespace != "" && r.NamespaceObject == nil && !isNamespace(r)
 }
 

@@ -32,7 +32,7 @@ func Kinds(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
 // StandingKinds are the kinds whose existing objects the policy judges: none when it
 // judges nothing but deletions.
 func StandingKinds(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
-	ops := written(p)
+	ops := WrittenOperations(p)
 	if !slices.Contains(ops, v1alpha1.OperationCreate) && !slices.Contains(ops, v1alpha1.OperationUpdate) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func StandingKinds(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
 // the creation of Pods also judges what becomes a Pod: whatever changes the template
 // of a workload, and a container that is added to a running Pod.
 func Operations(p *v1alpha1.ClusterRegoPolicy, kind GroupKind) []v1alpha1.Operation {
-	operations := slices.DeleteFunc(slices.Clone(written(p)), func(op v1alpha1.Operation) bool {
+	operations := slices.DeleteFunc(slices.Clone(WrittenOperations(p)), func(op v1alpha1.Operation) bool {
 		return op == v1alpha1.OperationConnect
 	})
 	if slices.Contains(operations, v1alpha1.OperationCreate) &&
@@ -56,15 +56,20 @@ func Operations(p *v1alpha1.ClusterRegoPolicy, kind GroupKind) []v1alpha1.Operat
 // JudgesUpdates says that the policy names UPDATE itself. One that doesn't judges
 // updates for what they add only.
 func JudgesUpdates(p *v1alpha1.ClusterRegoPolicy) bool {
-	return slices.Contains(written(p), v1alpha1.OperationUpdate)
+	return slices.Contains(WrittenOperations(p), v1alpha1.OperationUpdate)
 }
 
-// written are the operations that the policy names, or the default.
-func written(p *v1alpha1.ClusterRegoPolicy) []v1alpha1.Operation {
+// WrittenOperations are the operations that the policy names, or the default.
+func WrittenOperations(p *v1alpha1.ClusterRegoPolicy) []v1alpha1.Operation {
 	if len(p.Spec.Admission.Operations) == 0 {
-		return []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
+		return DefaultOperations()
 	}
 	return p.Spec.Admission.Operations
+}
+
+// DefaultOperations are those of a policy that names none.
+func DefaultOperations() []v1alpha1.Operation {
+	return []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
 }
 
 func holdsTemplate(kind GroupKind) bool { return slices.Contains(PodTemplateKinds(), kind) }

@@ -70,7 +70,8 @@ func Maker(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) (Owner, bool) {
 // judgesAllThatComes says that nothing comes into a workload that the policy concerns
 // without its say.
 func judgesAllThatComes(p *v1alpha1.ClusterRegoPolicy) bool {
-	return len(p.Spec.Admission.MatchConditions) == 0 && slices.Contains(written(p), v1alpha1.OperationCreate) &&
+	return len(p.Spec.Admission.MatchConditions) == 0 &&
+		slices.Contains(WrittenOperations(p), v1alpha1.OperationCreate) &&
 		selectsForEver(p.Spec.Match.NamespaceSelector)
 }
 

@@ -119,15 +119,15 @@ func Namespace(m *v1alpha1.Match, namespace string) (bool, error) {
 	return (len(named) == 0 || anyMatches(named, namespace)) && !anyMatches(excluded, namespace), nil
 }
 
-// selects says that a selector is written and leaves something out. An empty one
+// Selects says that a selector is written and leaves something out. An empty one
 // selects everything, as in Kubernetes.
-func selects(written *metav1.LabelSelector) bool {
+func Selects(written *metav1.LabelSelector) bool {
 	return written != nil && len(written.MatchLabels)+len(written.MatchExpressions) > 0
 }
 
 // selector is nil when it would leave nothing out.
 func selector(field string, written *metav1.LabelSelector) (labels.Selector, error) {
-	if !selects(written) {
+	if !Selects(written) {
 		return nil, nil //nolint:nilnil // no selector is neither an error nor a selector
 	}
 	prepared, err := metav1.LabelSelectorAsSelector(written)

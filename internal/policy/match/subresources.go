@@ -39,7 +39,7 @@ func checkSubresources(p *v1alpha1.ClusterRegoPolicy) error {
 			}
 		}
 	}
-	operations := written(p)
+	operations := WrittenOperations(p)
 	for _, s := range found {
 		if !slices.Contains(operations, v1alpha1.Operation(s.Operation)) {
 			return fmt.Errorf("spec.admission.operations: %s is judged on %s, which isn't among them: add it", s,
@@ -51,7 +51,7 @@ func checkSubresources(p *v1alpha1.ClusterRegoPolicy) error {
 	case slices.Contains(operations, v1alpha1.OperationConnect) && !connects:
 		return fmt.Errorf("spec.admission.operations: CONNECT concerns subresources only: name them in " +
 			"spec.match.resources[].subresources, for example exec of Pod")
-	case len(found) > 0 && selects(p.Spec.Match.ObjectSelector):
+	case len(found) > 0 && Selects(p.Spec.Match.ObjectSelector):
 		return fmt.Errorf("spec.match.objectSelector: what is sent to %s bears no labels, so none would be selected: "+
 			"leave the selector out, or use namespaceSelector", found[0])
 	}

@@ -88,19 +88,14 @@ func (s *Source) TakenOver(kinds discovery.DiscoveryInterface, p *v1alpha1.Clust
 		return err
 	}
 	var lost []string
-	for _, gk := range match.Kinds(p) {
-		r, known := resourceOf(gk, resources, "create")
-		if !known {
-			continue
-		}
-		scope := scopeOf(gk, resources)
+	concerned(p, resources, func(kind schema.GroupKind, resource, scope string) {
 		for _, op := range []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
 			v1alpha1.OperationDelete} {
-			if asks(theirs, gk.Group, r.Resource, scope, op) && !slices.Contains(operations(p), op) {
-				lost = append(lost, fmt.Sprintf("%s of %s", op, schema.GroupKind{Group: gk.Group, Kind: gk.Kind}))
+			if asks(theirs, kind.Group, resource, scope, op) && !slices.Contains(match.WrittenOperations(p), op) {
+				lost = append(lost, fmt.Sprintf("%s of %s", op, kind))
 			}
 		}
-	}
+	})
 	if len(lost) == 0 {
 		return nil
 	}

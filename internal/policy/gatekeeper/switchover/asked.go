@@ -85,44 +85,31 @@ func served(kinds discovery.DiscoveryInterface) ([]*metav1.APIResourceList, erro
 func unasked(p *v1alpha1.ClusterRegoPolicy, config *admissionregistrationv1.ValidatingWebhookConfiguration,
 	served []*metav1.APIResourceList) []string {
 	var out []string
-	all := slices.DeleteFunc(slices.Clone(operations(p)), func(op v1alpha1.Operation) bool {
+	all := slices.DeleteFunc(slices.Clone(match.WrittenOperations(p)), func(op v1alpha1.Operation) bool {
 		return op == v1alpha1.OperationConnect // which concerns subresources alone
 	})
-	for _, gk := range match.Kinds(p) {
-		resource, known := resourceOf(gk, served, "create")
-		if !known {
-			continue // there are no objects of it
-		}
-		scope := scopeOf(gk, served)
+	concerned(p, served, func(kind schema.GroupKind, resource, scope string) {
 		var missing []string
 		for _, op := range all {
-			if !asks(config, gk.Group, resource.Resource, scope, op) {
+			if !asks(config, kind.Group, resource, scope, op) {
 				missing = append(missing, string(op))
 			}
 		}
-		what := schema.GroupKind{Group: gk.Group, Kind: gk.Kind}.String()
-		if len(missing) > 0 && len(missing) < len(all) {
-			what += " (" + strings.Join(missing, ", ") + ")"
-		}
-		if len(missing) > 0 {
+		switch what := kind.String(); {
+		case len(missing) == 0:
+		case len(missing) < len(all):
+			out = append(out, what+" ("+strings.Join(missing, ", ")+")")
+		default:
 			out = append(out, what)
 		}
-	}
+	})
 	for _, s := range match.Subresources(p) {
-		if !asks(config, s.Parent.Group, s.String(), scopeOf(s.Parent, served),
-			v1alpha1.Operation(s.Operation)) {
+		_, parent := find(s.Parent, served, "list")
+		if !asks(config, s.Parent.Group, s.String(), scopeOf(parent), v1alpha1.Operation(s.Operation)) {
 			out = append(out, s.String())
 		}
 	}
 	return out
-}
-
-// operations are those that a policy judges.
-func operations(p *v1alpha1.ClusterRegoPolicy) []v1alpha1.Operation {
-	if len(p.Spec.Admission.Operations) > 0 {
-		return p.Spec.Admission.Operations
-	}
-	return []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate}
 }
 
 // asks says whether the webhooks are asked about an operation on a resource, as "pods" or "pods/exec".
@@ -133,18 +120,40 @@ func asks(config *admissionregistrationv1.ValidatingWebhookConfiguration, group,
 	})
 }
 
-// scopeOf is that of a kind, as rules name it; empty where the cluster doesn't serve it.
-func scopeOf(gk match.GroupKind, served []*metav1.APIResourceList) string {
-	kinds := gatekeeper.KindsOf(served)
-	i := slices.IndexFunc(kinds, func(k gatekeeper.Kind) bool { return k.Group == gk.Group && k.Kind == gk.Kind })
-	if i < 0 {
-		return ""
+// concerned calls with each kind of a policy of which objects can be created, its resource and its scope as rules name
+// it.
+func concerned(p *v1alpha1.ClusterRegoPolicy, served []*metav1.APIResourceList,
+	each func(kind schema.GroupKind, resource, scope string)) {
+	for _, gk := range match.Kinds(p) {
+		if _, r := find(gk, served, "create"); r != nil {
+			each(schema.GroupKind{Group: gk.Group, Kind: gk.Kind}, r.Name, scopeOf(r))
+		}
 	}
-	return kinds[i].Scope
+}
+
+// scopeOf is that of a resource, as rules name it; empty for none.
+func scopeOf(r *metav1.APIResource) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Namespaced:
+		return string(admissionregistrationv1.NamespacedScope)
+	}
+	return string(admissionregistrationv1.ClusterScope)
 }
 
 // resourceOf is the resource of a kind, if the cluster serves one that may be asked for a verb; empty for any.
 func resourceOf(gk match.GroupKind, served []*metav1.APIResourceList, verb string) (schema.GroupVersionResource, bool) {
+	version, r := find(gk, served, verb)
+	if r == nil {
+		return schema.GroupVersionResource{}, false
+	}
+	return version.WithResource(r.Name), true
+}
+
+// find finds it with its version; nil for none.
+func find(gk match.GroupKind, served []*metav1.APIResourceList, verb string) (schema.GroupVersion,
+	*metav1.APIResource) {
 	for _, list := range served {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil || version.Group != gk.Group {
@@ -153,9 +162,9 @@ func resourceOf(gk match.GroupKind, served []*metav1.APIResourceList, verb strin
 		for i := range list.APIResources {
 			r := &list.APIResources[i]
 			if r.Kind == gk.Kind && !strings.Contains(r.Name, "/") && (verb == "" || slices.Contains(r.Verbs, verb)) {
-				return version.WithResource(r.Name), true
+				return version, r
 			}
 		}
 	}
-	return schema.GroupVersionResource{}, false
+	return schema.GroupVersion{}, nil
 }

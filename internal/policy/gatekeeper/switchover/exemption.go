@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
 // ignoreLabel on a Namespace keeps Gatekeeper's webhook from being asked of what lives in it.
@@ -114,11 +116,11 @@ func exemptions(w *admissionregistrationv1.ValidatingWebhook, ignored []unstruct
 	others []string) {
 	const judge = "Gatekeeper's webhook is asked only %s (%s of its configuration), and policies judge all: %s"
 	namespaces, rest := byNamespace(w.NamespaceSelector, ignored)
-	if selects(rest) {
+	if match.Selects(rest) {
 		others = append(others, fmt.Sprintf(judge, "in namespaces that match "+metav1.FormatLabelSelector(rest),
 			"namespaceSelector", "give each constraint this namespaceSelector"))
 	}
-	if w.ObjectSelector != nil && selects(w.ObjectSelector) {
+	if match.Selects(w.ObjectSelector) {
 		others = append(others, fmt.Sprintf(judge,
 			"of objects that match "+metav1.FormatLabelSelector(w.ObjectSelector), "objectSelector",
 			"give each constraint this labelSelector"))
@@ -139,7 +141,7 @@ func exemptions(w *admissionregistrationv1.ValidatingWebhook, ignored []unstruct
 func byNamespace(selector *metav1.LabelSelector, ignored []unstructured.Unstructured) (namespaces []string,
 	rest *metav1.LabelSelector) {
 	if rest = selector.DeepCopy(); rest == nil {
-		return nil, &metav1.LabelSelector{}
+		return nil, nil
 	}
 	rest.MatchExpressions = slices.DeleteFunc(rest.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
 		switch {
@@ -155,8 +157,4 @@ func byNamespace(selector *metav1.LabelSelector, ignored []unstructured.Unstruct
 		return true
 	})
 	return namespaces, rest
-}
-
-func selects(s *metav1.LabelSelector) bool {
-	return len(s.MatchLabels) > 0 || len(s.MatchExpressions) > 0
 }
