@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) (bool, error) {
 	}
 	defer os.RemoveAll(reports)
 	r := &runner{root: root, flags: strings.Fields(*extra), out: os.Stdout, live: terminal(os.Stdout), now: time.Now,
-		began: time.Now(), reports: reports, packages: named, names: *names}
+		began: time.Now(), reports: reports, packages: named, names: *names, disk: free}
 	return r.run(ctx, chosen), nil
 }
 

@@ -35,6 +35,9 @@ type runner struct {
 	// reports is the folder for what suites say of their specs.
 	reports string
 
+	// disk tells how much space is left; nil: nobody asks.
+	disk disk
+
 	// printing keeps lines whole, of a stage and of what tells that it still runs.
 	printing sync.Mutex
 }
@@ -81,6 +84,10 @@ type stageResult struct {
 func (r *runner) run(ctx context.Context, chosen []stage) bool {
 	var results []stageResult
 	for _, group := range groups(chosen) {
+		if err := r.checkDisk(); err != nil {
+			results = append(results, r.refused(group[0], err))
+			break
+		}
 		ended := r.runGroup(ctx, group, len(results), len(chosen))
 		results = append(results, ended...)
 		if ctx.Err() != nil {
@@ -95,6 +102,13 @@ func (r *runner) run(ctx context.Context, chosen []stage) bool {
 	}
 	listed := r.list(results)
 	return r.summarize(results, len(chosen)) && listed
+}
+
+// refused is a stage that wasn't begun, which has failed.
+func (r *runner) refused(s stage, why error) stageResult {
+	f := failure{test: s.name, about: "not begun", message: bounded(why.Error())}
+	r.say("%s", f.text())
+	return stageResult{name: s.name, outcome: outcome{counts: counts{failed: 1}, failures: []failure{f}}}
 }
 
 // list writes the names of what ran to the file that asks for them, and says whether that went well.
