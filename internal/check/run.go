@@ -36,6 +36,8 @@ type Options struct {
 	// Took is called after each object with what each policy said of it and how long that took, by many
 	// goroutines at once; nil for nobody.
 	Took func(subject *Subject, verdicts []catalog.Result)
+	// Workers is how many objects are judged at once: with one they are judged in their order. Default: one a processor.
+	Workers int
 	// Judged is called after each object, by many goroutines at once; nil for
 	// nobody.
 	Judged func()
@@ -50,7 +52,7 @@ func Run(ctx context.Context, snapshot *catalog.Snapshot, subjects iter.Seq2[Sub
 		return nil, errors.New("check.Options.Now is missing")
 	}
 	opts.Among = cmp.Or(opts.Among, snapshot)
-	workers := make([]worker, runtime.GOMAXPROCS(0))
+	workers := make([]worker, cmp.Or(opts.Workers, runtime.GOMAXPROCS(0)))
 	queue := make(chan Subject, 4*len(workers))
 	var wg sync.WaitGroup
 	for i := range workers {

@@ -40,6 +40,8 @@ type Decision struct {
 	// Warnings hold what was found all the same: that stands, but there may be
 	// more. Actions is empty.
 	Err error
+	// Trace is how the engine came to it, for people; empty where that wasn't asked for.
+	Trace string
 	// FixErr says why Actions is empty where remediation failed; the verdict stands.
 	FixErr error
 }

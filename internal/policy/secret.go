@@ -146,6 +146,7 @@ func (d Decision) Censor(r *Request) Decision {
 	}
 	d.Violations, d.Warnings = secrets.redactAll(d.Violations), secrets.redactAll(d.Warnings)
 	d.Err, d.FixErr = secrets.redactError(d.Err), secrets.redactError(d.FixErr)
+	d.Trace = secrets.Redact(d.Trace)
 	return d
 }
 

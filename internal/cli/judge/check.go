@@ -39,6 +39,7 @@ type checkOptions struct {
 	diff      bool
 	summary   bool
 	groupBy   []string
+	trace     bool
 }
 
 func newCheckCommand() *cobra.Command {
@@ -74,6 +75,8 @@ when something couldn't be read or judged; what could be is still reported.`,
 		"say how much was found of which policies and in which namespaces, and leave the findings out; without it "+
 			"more "+
 			"than 50 findings begin so")
+	cmd.Flags().BoolVar(&o.trace, "trace", false,
+		"tell on standard error, step by step, how each policy is evaluated on each object: best with --only and one object")
 	cmd.Flags().StringSliceVar(&o.groupBy, "group-by", nil,
 		"begin with how much was found by each of these: "+strings.Join(format.Groups(), ", "))
 	command.CompletesWith(cmd, "group-by", format.Groups()...)
@@ -142,12 +145,17 @@ func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []
 	warnOfMisspelt(stderr, snapshot, documents)
 	subjects := check.Of(documents, o.namespace, o.policies.namespaces)
 	snapshot, _ = seeingSubjects(stderr, snapshot, subjects)
-	done, stop := terminal.NewProgress(stderr).Count(len(subjects), "objects judged")
-	defer stop()
-	opts := check.Options{Now: time.Now(), Fix: o.diff || o.output == format.SARIF, Clean: o.output == format.JUnit,
-		Judged: done}
+	opts := check.Options{Now: time.Now(), Fix: o.diff || o.output == format.SARIF, Clean: o.output == format.JUnit}
 	if opts.Fix {
 		opts.Fixed = fix.Teller(snapshot, opts.Now)
+	}
+	if o.trace {
+		snapshot, opts.Among = snapshot.Traced(), snapshot
+		opts.Workers, opts.Took = 1, traceTo(stderr)
+	} else {
+		done, stop := terminal.NewProgress(stderr).Count(len(subjects), "objects judged")
+		defer stop()
+		opts.Judged = done
 	}
 	report, err := check.Run(ctx, snapshot, check.Each(subjects), opts)
 	if err == nil && o.output == format.SARIF {

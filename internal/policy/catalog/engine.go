@@ -23,6 +23,20 @@ func (j judging) prepare(c *rego.Compiled) *rego.Compiled {
 	return c
 }
 
+// Traced is the same catalog with its policies left to topdown, whose decisions say how it came to them.
+func (s *Snapshot) Traced() *Snapshot {
+	own := *s
+	own.entries = make(map[string]*entry, len(s.entries))
+	for name, e := range s.entries {
+		traced := *e
+		if e.compiled != nil {
+			traced.compiled = e.compiled.Traced()
+		}
+		own.entries[name] = &traced
+	}
+	return &own
+}
+
 // byEngine is the policy as it is judged now: one of which the engines gave different verdicts
 // is topdown's.
 func byEngine(compared *engines.Comparer, c *rego.Compiled) *rego.Compiled {

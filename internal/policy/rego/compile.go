@@ -68,6 +68,8 @@ type Compiled struct {
 	clean *reuse.Set
 	// disputed says that the engines have given different verdicts.
 	disputed bool
+	// traced says that decisions say how topdown came to them.
+	traced bool
 }
 
 // Compile prepares a policy, strictly: an unused import or variable, or a

@@ -59,6 +59,13 @@ func (c *Compiled) Disputed() *Compiled {
 	return &on
 }
 
+// Traced is the policy left to topdown, whose decisions say how it came to them.
+func (c *Compiled) Traced() *Compiled {
+	on := *c
+	on.engine, on.traced = Topdown, true
+	return &on
+}
+
 // Engine is what judges, and why that is topdown although the compiled engine is in use, by a
 // reason of v1alpha1 and in words.
 func (c *Compiled) Engine() (engine Engine, reason, message string) {

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
+	"evenkeel.dev/evenkeel/internal/policy/rego/trace"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -98,6 +99,10 @@ func (c *Compiled) evaluate(ctx context.Context, in *Input, to limits) (
 		return decision, 0
 	}
 	e.client = in.client
+	if c.traced {
+		e.trace = &trace.Recorder{Hidden: in.kind == policy.GroupKind{Kind: "Secret"}}
+		defer func() { decision.Trace = e.trace.String() }()
+	}
 	e.verdict(ctx, to, &decision)
 	if len(decision.Violations) > 0 && decision.Err == nil {
 		e.fix(ctx, in, to, &decision)
@@ -135,6 +140,8 @@ type evaluation struct {
 	client string
 	// decoder reads what the rules give.
 	decoder result.Decoder
+	// trace records what topdown does; nil where nobody asks.
+	trace *trace.Recorder
 }
 
 func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {

@@ -124,6 +124,10 @@ func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*as
 	if e.policy.replaces > 0 {
 		query = query.WithQueryTracer(limit.CopyGuard{Places: e.policy.replaces})
 	}
+	if e.trace != nil {
+		e.trace.Begin(name)
+		query = query.WithQueryTracer(e.trace).WithIndexing(false) // rules that an index leaves out aren't in a trace
+	}
 	err = query.Iter(ctx, func(answer topdown.QueryResult) error {
 		if !p.each {
 			list, err := e.decoder.Elements(name, answer[resultVar])

@@ -82,7 +82,7 @@ func joined(path []string) string {
 	return b.String()
 }
 
-// Rule names a rule without arguments, to be asked by Program.Eval.
+// Rule names a rule without arguments, to be asked by Evaluation.Rule.
 type Rule struct{ index int }
 
 // Rule finds the rule at a path below data, as in "kubernetes", "deny". It is false when the
