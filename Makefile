@@ -137,7 +137,7 @@ bench: bench-check bench-templates bench-engines bench-webhook bench-apiserver b
 
 .PHONY: bench-check
 bench-check: ## Time check beside conftest and gator test
-	@go run -C hack/bench . --table "$(CURDIR)/docs/benchmarks.md"
+	@go run -C hack/bench . --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
 
 .PHONY: bench-templates
 bench-templates: ## Time check beside gator test, by the same ConstraintTemplates

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,13 +25,13 @@ type figures struct {
 	memory []int64 // bytes, the most at once
 }
 
-// measure times every command in each round, so that whatever else the machine
+// measure times every command in each round, in another order in each, so that whatever else the machine
 // does falls on all of them.
 func measure(ctx context.Context, tools []tool, runs int) ([]figures, error) {
 	results := make([]figures, len(tools))
 	for round := range runs {
-		for i, t := range tools {
-			results[i].tool = t
+		for _, i := range rand.Perm(len(tools)) {
+			results[i].tool = tools[i]
 			if err := results[i].time(ctx); err != nil {
 				return nil, err
 			}
@@ -81,19 +82,22 @@ func ratios(first, other []time.Duration) []float64 {
 	return out
 }
 
-// table is the figures in Markdown, under a line that says what of: medians, and medians of the rounds' ratios.
+// table is the figures in Markdown, under a line that says what of: medians, and those of the rounds' ratios, with the
+// least and the most.
 func table(results []figures, what string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s; medians of %d rounds on %s with %d processors, %s.\n\n",
-		what, len(results[0].wall), processor(), runtime.NumCPU(), runtime.Version())
+	fmt.Fprintf(&b, "%s; medians of %d rounds in random order, with the least and the most, on %s with %d processors, "+
+		"%s.\n\n", what, len(results[0].wall), processor(), runtime.NumCPU(), runtime.Version())
 	b.WriteString("| command | version | time | times as long | CPU time | memory |\n|---|---|---|---|---|---|\n")
 	for _, r := range results {
-		ratio := median(ratios(results[0].wall, r.wall))
-		fmt.Fprintf(&b, "| `%s` | %s | %.2f s | %.1f | %.2f s | %d MB |\n", r.tool.name, r.tool.version,
-			median(r.wall).Seconds(), ratio, median(r.cpu).Seconds(), median(r.memory)>>20)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d MB |\n", r.tool.name, r.tool.version,
+			spread(r.wall, seconds), spread(ratios(results[0].wall, r.wall), times), spread(r.cpu, seconds),
+			median(r.memory)>>20)
 	}
 	return b.String()
 }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
 
 // processor is the name of the machine's, as Linux tells it.
 func processor() string {
