@@ -42,7 +42,7 @@ func (s *Subject) LookedUp(object map[string]any) []map[string]any {
 }
 
 // Title calls the object by kind, namespace and name, or the prefix of the name
-// that the server is to make up: "Deployment shop/web".
+// that the server is to make up: "Deployment shop/web". It is one line, whatever the object says.
 func (s *Subject) Title() string {
 	name := text(s.Object, "metadata", "name")
 	if prefix := text(s.Object, "metadata", "generateName"); name == "" && prefix != "" {
@@ -51,7 +51,7 @@ func (s *Subject) Title() string {
 	if namespace := text(s.Object, "metadata", "namespace"); namespace != "" {
 		name = namespace + "/" + name
 	}
-	return text(s.Object, "kind") + " " + name
+	return policy.OneLine(text(s.Object, "kind") + " " + name)
 }
 
 // Of are the subjects that manifests hold. An object without a namespace gets the

@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Problem is one thing that is wrong with a file, or why it is left out.
@@ -22,10 +24,21 @@ type Problem struct {
 // String is the problem as compilers print it: file:line: message.
 func (p Problem) String() string {
 	if p.Line == 0 {
-		return p.File + ": " + p.Message
+		return shown(p.File) + ": " + p.Message
 	}
-	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
+	return fmt.Sprintf("%s:%d: %s", shown(p.File), p.Line, p.Message)
 }
+
+// shown is a text that may be anybody's on one line, quoted where it would begin another, or do something to a terminal.
+func shown(text string) string {
+	if strings.ContainsFunc(text, hidden) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// hidden says that a rune isn't seen: a control character, or one that turns the direction of text.
+func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // Error is all that is wrong with the files. Problems is never empty, and sorted
 // by file and line.

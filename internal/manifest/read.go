@@ -233,6 +233,6 @@ func kindProblem(object map[string]any) (message string, foreign bool) {
 		return "kind is missing: say which kind of object it is, for example kind: Deployment", false
 	default:
 		return fmt.Sprintf("apiVersion is missing: say which version of %s it is, for example apiVersion: apps/v1",
-			kind), false
+			shown(kind)), false
 	}
 }

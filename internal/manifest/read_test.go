@@ -309,3 +309,31 @@ func TestALinkToNothingIsNamed(t *testing.T) {
 		})
 	}
 }
+
+// A file's name stands in every line that is said of the file, in a log of CI say: by its name it writes no line there.
+func TestAFilesNameWritesNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	named := filepath.Join(dir, "a\n::error::owned.yaml")
+	if err := os.WriteFile(named, []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("no\nwhere", filepath.Join(dir, "b.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	kind := "apiVersion: v1\nkind: Pod\nmetadata: {name: c}\n---\nkind: \"D\\n::error::x\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "c.yaml"), []byte(kind), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	documents, err := manifest.Read(t.Context(), []string{dir}, nil, manifest.Options{})
+	if len(documents) != 1 || documents[0].File == named {
+		t.Errorf("read %v, want the Pod of c.yaml alone", documents)
+	}
+	if err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Fatalf("the error is %q, want three lines", err)
+	}
+	for _, want := range []string{`a\n::error::owned.yaml": it isn't read`, `a link to "no\nwhere"`, `of "D\n::error::x"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q:\n%v", want, err)
+		}
+	}
+}

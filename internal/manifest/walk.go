@@ -49,7 +49,7 @@ func dangling(path string) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("it is a link to %s, which isn't there: correct the link, or remove it", to)
+	return fmt.Sprintf("it is a link to %s, which isn't there: correct the link, or remove it", shown(to))
 }
 
 // add gathers what is at one path: a file, or all of a directory.
@@ -65,7 +65,13 @@ func (w *walker) add(path string) {
 	}
 }
 
+// addFile gathers a file. Findings name it, a line each, in logs that others read: by its name it mustn't write there.
 func (w *walker) addFile(path string, walked bool) {
+	if strings.ContainsFunc(path, hidden) {
+		w.problems = append(w.problems, Problem{File: path,
+			Message: "it isn't read, since its path has characters that aren't seen: rename it"})
+		return
+	}
 	if absolute, err := filepath.Abs(path); err == nil {
 		if w.seen[absolute] {
 			return
@@ -87,7 +93,7 @@ func (w *walker) walk(dir string) {
 	if isChart(entries) {
 		w.skipped(Problem{File: dir, Message: fmt.Sprintf(
 			"it is a Helm chart, which holds templates: check what it renders to, with: helm template %s | evenkeel "+
-				"check -", dir)})
+				"check -", shown(dir))})
 		return
 	}
 	for _, entry := range entries {
@@ -101,7 +107,7 @@ func (w *walker) walk(dir string) {
 		case isKustomization(entry.Name()):
 			w.skipped(Problem{File: path, Message: fmt.Sprintf(
 				"kustomize reads it, not the cluster: check what it builds, with: kustomize build %s | evenkeel "+
-					"check -", dir)})
+					"check -", shown(dir))})
 		case isManifest(entry.Name()):
 			w.addFile(path, true)
 		}

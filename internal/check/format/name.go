@@ -5,9 +5,22 @@ package format
 import (
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 
 	"evenkeel.dev/evenkeel/internal/check"
 )
+
+// oneWord is a name that xargs and a shell's loop take for one and the same, whatever it holds: where it says more, no
+// object is called so, and nothing is done to another. Names of RBAC's kinds may hold nearly all there is.
+func oneWord(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`'"\`, r) {
+			return '?'
+		}
+		return r
+	}, name)
+}
 
 // writeNames names each object that violates a policy, or couldn't be judged, once
 // in each place.
@@ -23,7 +36,7 @@ func writeNames(w io.Writer, report *check.Report, _ Options) error {
 			continue
 		}
 		last = key
-		if _, err := fmt.Fprintln(w, resourceName(r)); err != nil {
+		if _, err := fmt.Fprintln(w, oneWord(resourceName(r))); err != nil {
 			return err
 		}
 	}

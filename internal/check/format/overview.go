@@ -13,6 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // maxShares is how many lines a table of the overview has.
@@ -122,7 +123,7 @@ func (t *shares) write(out io.Writer, style display.Style) error {
 	}
 	row(t.title, "WORST", "VIOLATIONS", "OBJECTS", "POLICIES")
 	for _, s := range t.list[:min(len(t.list), maxShares)] {
-		row(cmp.Or(s.Name, t.absent), string(s.Worst), strconv.Itoa(s.Violations), strconv.Itoa(s.Objects),
+		row(cmp.Or(policy.OneLine(s.Name), t.absent), string(s.Worst), strconv.Itoa(s.Violations), strconv.Itoa(s.Objects),
 			strconv.Itoa(s.Policies))
 	}
 	if err := table.Flush(); err != nil {
