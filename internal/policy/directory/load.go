@@ -186,7 +186,7 @@ func checkStrays(candidates []candidate, dirs []*directory, libraries []*module,
 	for _, dir := range dirs {
 		for _, m := range dir.modules {
 			if slices.Contains(libraries, m) && !used[m] && !isLibraryDir(dir.path) {
-				found.add(m.file, 1, "no policy imports package %s: if it is a policy, name the file %s%s and give "+
+				found.add(m.file, 1, "no policy imports package %s: if it is a policy, name the file %q and give "+
 					"its package METADATA custom.id; if it isn't, remove it",
 					m.pkg, path.Base(dir.path), extension)
 			}
