@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
 )
@@ -186,9 +187,9 @@ func checkStrays(candidates []candidate, dirs []*directory, libraries []*module,
 	for _, dir := range dirs {
 		for _, m := range dir.modules {
 			if slices.Contains(libraries, m) && !used[m] && !isLibraryDir(dir.path) {
-				found.add(m.file, 1, "no policy imports package %s: if it is a policy, name the file %q and give "+
+				found.add(m.file, 1, "no policy imports package %s: if it is a policy, name the file %s%s and give "+
 					"its package METADATA custom.id; if it isn't, remove it",
-					m.pkg, path.Base(dir.path), extension)
+					m.pkg, policy.OneLine(path.Base(dir.path)), extension)
 			}
 		}
 	}
