@@ -166,7 +166,7 @@ bench-apiserver: ## Time a real API server with nobody who judges, Evenkeel, Gat
 
 .PHONY: bench-go
 bench-go: ## Run the benchmarks of the packages, without the tests
-	@go test -run='^$$' -bench=. -benchmem ./internal/...
+	@go test -run='^$$' -bench=. -benchmem ./internal/... ./pkg/...
 
 .PHONY: compare-gator
 compare-gator: ## Compare what Gatekeeper's engine and check find of thousands of generated objects, by the same templates

@@ -36,7 +36,7 @@ type Options struct {
 	// Took is called after each object with what each policy said of it and how long that took, by many
 	// goroutines at once; nil for nobody.
 	Took func(subject *Subject, verdicts []catalog.Result)
-	// Workers is how many objects are judged at once: with one they are judged in their order. Default: one a processor.
+	// Workers is how many objects are judged at once, with one in their order. Default: one a processor.
 	Workers int
 	// Judged is called after each object, by many goroutines at once; nil for
 	// nobody.

@@ -29,7 +29,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", shown(p.File), p.Line, p.Message)
 }
 
-// shown is a text that may be anybody's on one line, quoted where it would begin another, or do something to a terminal.
+// shown is a text that may be anybody's on one line, quoted where it would begin another, or do something to a
+// terminal.
 func shown(text string) string {
 	if strings.ContainsFunc(text, hidden) {
 		return strconv.Quote(text)

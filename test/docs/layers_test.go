@@ -25,7 +25,7 @@ const (
 func TestTheLayersAreThoseOfTheLinter(t *testing.T) {
 	listed, rules := layersListed(t), layersOfRules(t)
 	named := map[string]bool{}
-	for _, tree := range []string{"api", "internal", "cmd"} {
+	for _, tree := range []string{"api", "internal", "pkg", "cmd"} {
 		for _, dir := range packagesBelow(t, tree) {
 			if !hasProductCode(t, dir) {
 				continue

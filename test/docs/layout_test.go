@@ -29,7 +29,7 @@ const (
 )
 
 // layoutTrees are the folders whose packages the layout lists, in its order.
-var layoutTrees = []string{"api", "cmd", "internal", "test", "hack"}
+var layoutTrees = []string{"api", "cmd", "internal", "pkg", "test", "hack"}
 
 // TestTheLayoutIsTheTree: a row for each package, and nothing else. Each row is the first
 // sentence of the package's doc comment, up to its colon.

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -98,7 +99,7 @@ func textsOf(t *testing.T, file, source string) []userText {
 	switch {
 	case strings.HasSuffix(file, "_test.go"), file == "CHANGELOG.md":
 		return nil
-	case filepath.Ext(file) == ".go" && (top == "api" || top == "internal" || top == "cmd"):
+	case filepath.Ext(file) == ".go" && slices.Contains([]string{"api", "internal", "pkg", "cmd"}, top):
 		return stringsOf(t, file, source, top == "api")
 	case filepath.Ext(file) == ".md" || filepath.Ext(file) == ".yaml" && top == "config":
 		return linesOf(testNames.ReplaceAllString(source, ""), 1)

@@ -79,7 +79,7 @@ func TestAMetricTakesItsThreeFiles(t *testing.T) {
 func naming(t *testing.T, words ...string) []string {
 	t.Helper()
 	var named []string
-	for _, tree := range []string{"api", "cmd", "config", "docs", "hack", "internal", "policies", "test"} {
+	for _, tree := range []string{"api", "cmd", "config", "docs", "hack", "internal", "pkg", "policies", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, tree), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() ||
 				!slices.Contains([]string{".go", ".md", ".rego", ".yaml"}, filepath.Ext(path)) {

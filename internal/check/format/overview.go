@@ -123,8 +123,8 @@ func (t *shares) write(out io.Writer, style display.Style) error {
 	}
 	row(t.title, "WORST", "VIOLATIONS", "OBJECTS", "POLICIES")
 	for _, s := range t.list[:min(len(t.list), maxShares)] {
-		row(cmp.Or(policy.OneLine(s.Name), t.absent), string(s.Worst), strconv.Itoa(s.Violations), strconv.Itoa(s.Objects),
-			strconv.Itoa(s.Policies))
+		row(cmp.Or(policy.OneLine(s.Name), t.absent), string(s.Worst), strconv.Itoa(s.Violations),
+			strconv.Itoa(s.Objects), strconv.Itoa(s.Policies))
 	}
 	if err := table.Flush(); err != nil {
 		return err

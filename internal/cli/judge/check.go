@@ -76,7 +76,8 @@ when something couldn't be read or judged; what could be is still reported.`,
 			"more "+
 			"than 50 findings begin so")
 	cmd.Flags().BoolVar(&o.trace, "trace", false,
-		"tell on standard error, step by step, how each policy is evaluated on each object: best with --only and one object")
+		"tell on standard error, step by step, how each policy is evaluated on each object: best with --only and one "+
+			"object")
 	cmd.Flags().StringSliceVar(&o.groupBy, "group-by", nil,
 		"begin with how much was found by each of these: "+strings.Join(format.Groups(), ", "))
 	command.CompletesWith(cmd, "group-by", format.Groups()...)

@@ -13,10 +13,10 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
 )
 
 // brief judges by the compiled engine within a time. The reason says why topdown must be asked

@@ -14,10 +14,10 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
 
 // Engine says what evaluates the rules.

@@ -15,9 +15,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"pgregory.net/rapid"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/compiledtest"
 	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/compiledtest"
 )
 
 // generated are policies that are written, with inputs that they read.

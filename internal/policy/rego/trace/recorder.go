@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package trace records how OPA's engine, topdown, evaluates rules, for whoever wants to know why a rule finds
+// Package trace records how topdown, the engine of OPA, evaluates rules: it says why a rule finds
 // something, or nothing.
 package trace
 
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // mostEvents bounds what is recorded of the evaluation of one policy on one object: some megabytes.
@@ -62,7 +64,7 @@ func (r *Recorder) String() string {
 			ExprVariables: !r.Hidden})
 	}
 	if over := r.events - mostEvents; over > 0 {
-		fmt.Fprintf(&b, "… and %d more events, which aren't shown: the evaluation went on\n", over)
+		fmt.Fprintf(&b, "… the evaluation went on: %s more, not shown\n", prose.Count(over, "step"))
 	}
 	return b.String()
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/types"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
 
 // TestWhatHeadsWithVariablesMakeIsEqualToWhatIsWritten compares what grew in its place with

@@ -10,7 +10,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
 )
 
 // TestAComparisonIsntBegunOnceCancelled has three hundred of each that may take long in one body, which are no step of

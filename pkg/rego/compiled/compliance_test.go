@@ -19,8 +19,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/types"
 	"github.com/open-policy-agent/opa/v1/util"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
 
 func opaDir(t *testing.T) string {

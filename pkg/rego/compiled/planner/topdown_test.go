@@ -8,7 +8,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
 
 func TestNeedsTopdown(t *testing.T) {

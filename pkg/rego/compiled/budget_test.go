@@ -13,7 +13,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ir"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
 )
 
 // hundred is an input with a list and an object of a hundred numbers.

@@ -14,8 +14,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
 
 // now is the time that policies see.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
 
 // programOf compiles a module, and plans it for a query.

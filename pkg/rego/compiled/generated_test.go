@@ -8,8 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"pgregory.net/rapid"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/compiledtest"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/compiledtest"
 )
 
 // TestGeneratedPoliciesAgree writes policies and asks both engines for each of their rules.

@@ -11,8 +11,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled"
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
 
 func options(input *ast.Term) compiled.Options {
