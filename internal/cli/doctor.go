@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/config/crd"
@@ -134,7 +132,7 @@ func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installati
 	if err != nil {
 		return nil, command.Exit(command.ExitFailure, fmt.Errorf("connect to the cluster: %w", err))
 	}
-	kinds, err := ownKinds()
+	kinds, err := crd.Definitions()
 	if err != nil {
 		return nil, err
 	}
@@ -151,27 +149,6 @@ func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installati
 		Namespace: o.namespace, ServiceAccount: o.serviceAccount,
 		Kinds: kinds, RequestPolicies: policies, RequestBindings: bindings, KeyPolicies: keyPolicies,
 		KeyBindings: keyBindings}, nil
-}
-
-// ownKinds are the CustomResourceDefinitions of this version.
-func ownKinds() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := fs.Glob(crd.Bases, "bases/*.yaml")
-	if err != nil {
-		return nil, err
-	}
-	var kinds []*apiextensionsv1.CustomResourceDefinition
-	for _, file := range files {
-		text, err := crd.Bases.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		kind := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.UnmarshalStrict(text, kind); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		kinds = append(kinds, kind)
-	}
-	return kinds, nil
 }
 
 // admissionPolicies are the ValidatingAdmissionPolicies of a manifest of this version, and their bindings.

@@ -135,7 +135,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []manifest.Document) (
 	*check.Report, error) {
 	among := &policySet{}
-	if err := among.addDocuments(documents, o.namespace); err != nil {
+	if err := among.addDocuments(ctx, documents, o.namespace); err != nil {
 		return nil, err
 	}
 	o.policies.kinds = kindsOf(documents)

@@ -67,6 +67,27 @@ spec:
     - kindz: [Pod]
       apiGroups: [""]
 `,
+		"refused/p.yaml": `apiVersion: evenkeel.dev/v1alpha1
+kind: ClusterRegoPolicy
+metadata: {name: p}
+spec:
+  severity: Hihg
+  admission: {action: Dney}
+  title: T
+  rego: {main: "package p"}
+  match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
+`,
+		"refused/q.yaml": `apiVersion: evenkeel.dev/v1alpha1
+kind: ClusterRegoPolicy
+metadata: {name: q}
+spec:
+  admission: {action: Deny}
+  title: T
+  rego: {main: "package q"}
+  match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
+`,
+		"refused/r.yaml": "apiVersion: evenkeel.dev/v1alpha1\nkind: RemediationStrategy\n" +
+			"metadata: {name: \"R\\n::error::x\"}\nspec: {}\n",
 		"waivers/e.yaml": "apiVersion: evenkeel.dev/v1alpha1\nkind: Waiver\nmetadata: {name: a}\nspec: " +
 			"{polices: [x]}\n",
 	})
@@ -102,6 +123,12 @@ spec:
 				"p.yaml:5: unknown field spec.titel: remove it, or correct its spelling; did you mean spec.title?",
 				"p.yaml:9: unknown field spec.match.resources[0].kindz",
 				"p.yaml:6: spec.severity: it is a number, and must be a text"}},
+		"a policy that the API server wouldn't take": {
+			[]string{at("shop"), "-p", at("refused")}, command.ExitFailure, []string{
+				`p.yaml:5: spec.severity: Unsupported value: "Hihg": supported values: "Critical"`,
+				`p.yaml:6: spec.admission.action: Unsupported value: "Dney": supported values: "Deny"`,
+				`q.yaml:4: spec: Invalid value: owner is required once admission.action is Deny`,
+				`r.yaml:3: metadata.name: Invalid value: "R\n::error::x"`}},
 		"never failing": {[]string{at("bad.yaml"), "--fail-on", "never"}, 0, []string{"1 violation"}},
 		"below the severity": {[]string{at("bad.yaml"), "--severity", "high", "--fail-on", "deny"},
 			command.ExitFailed, nil},

@@ -57,6 +57,7 @@ func TestCheckWarnsOfPoliciesInYAMLAsOfThoseInRego(t *testing.T) {
 kind: ClusterRegoPolicy
 metadata: {name: fine}
 spec:
+  title: T
   match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
   rego: {main: "package fine\n\nimport rego.v1\n\ndeny contains \"no\" if input.object.metadata.name == \"y\"\n"}
 `
@@ -64,6 +65,7 @@ spec:
 kind: ClusterRegoPolicy
 metadata: {name: doubtful}
 spec:
+  title: T
   match:
     resources:
     - apiGroups: [apps]
@@ -91,9 +93,9 @@ spec:
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`p.yaml:17: Kubernetes has no kind "StatefulSett" in the groups ["apps"]: the policy would judge nothing ` +
+		`p.yaml:19: Kubernetes has no kind "StatefulSett" in the groups ["apps"]: the policy would judge nothing ` +
 			"by it; did you mean StatefulSet?",
-		"p.yaml:19: main.rego:7: nothing asks the rule denny, and there is no rule deny: did you mean that?",
+		"p.yaml:21: main.rego:7: nothing asks the rule denny, and there is no rule deny: did you mean that?",
 	} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("no %q in\n%s", want, stderr.String())

@@ -135,7 +135,7 @@ func textsOf(documents []manifest.Document, stdin []byte, unread error) (map[str
 func (o *fixOptions) fix(ctx context.Context, documents []manifest.Document, texts map[string][]byte) (
 	*fix.Report, error) {
 	among := &policySet{}
-	if err := among.addDocuments(documents, o.namespace); err != nil {
+	if err := among.addDocuments(ctx, documents, o.namespace); err != nil {
 		return nil, err
 	}
 	o.policies.kinds = kindsOf(documents)

@@ -17,6 +17,7 @@ const onCertificates = `apiVersion: evenkeel.dev/v1alpha1
 kind: ClusterRegoPolicy
 metadata: {name: certificates}
 spec:
+  title: T
   match: {resources: [{apiGroups: [cert-manager.io], kinds: [Certificate]}, {apiGroups: [apps], kinds: [Deployment]}]}
   rego: {main: "package p\n\nimport rego.v1\n\ndeny contains \"no\" if input.object.spec.no"}
 `

@@ -11,7 +11,9 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/cli/schema"
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 )
@@ -31,7 +33,7 @@ func (s *policySet) addPath(ctx context.Context, c *policyChoice, path string) e
 		return command.Exit(command.ExitFailure, err)
 	}
 	before, known := s.size(), len(s.policies)
-	if err := s.addDocuments(documents, "default"); err != nil {
+	if err := s.addDocuments(ctx, documents, "default"); err != nil {
 		return err
 	}
 	if c.stderr != nil {
@@ -93,14 +95,22 @@ func (s *policySet) add(policies ...*v1alpha1.ClusterRegoPolicy) {
 
 // addDocuments adds the policies and templates among the objects, and the waivers: one
 // without a namespace is in the one given.
-func (s *policySet) addDocuments(documents []manifest.Document, namespace string) error {
+func (s *policySet) addDocuments(ctx context.Context, documents []manifest.Document, namespace string) error {
 	var wrong []manifest.Problem
+	var schemas schema.Checker
 	for i := range documents {
 		d := &documents[i]
 		if d.Object["apiVersion"] != v1alpha1.GroupVersion.String() {
 			continue
 		}
-		for _, misfit := range s.addDocument(d, namespace) {
+		misfits := s.addDocument(d, namespace)
+		if len(misfits) == 0 {
+			var err error
+			if misfits, err = refused(ctx, &schemas, d.Object); err != nil {
+				return command.Exit(command.ExitFailure, err)
+			}
+		}
+		for _, misfit := range misfits {
 			wrong = append(wrong,
 				manifest.Problem{File: d.File, Line: d.LineOf(misfit.Pointer()), Message: misfit.String()})
 		}
@@ -109,6 +119,19 @@ func (s *policySet) addDocuments(documents []manifest.Document, namespace string
 		return command.Exit(command.ExitFailure, &manifest.Error{Problems: wrong})
 	}
 	return nil
+}
+
+// refused is what the API server wouldn't take of an object, which therefore is in force nowhere.
+func refused(ctx context.Context, schemas *schema.Checker, object map[string]any) ([]directory.Misfit, error) {
+	wrong, err := schemas.Check(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	misfits := make([]directory.Misfit, 0, len(wrong))
+	for _, w := range wrong {
+		misfits = append(misfits, directory.Misfit{Path: w.Field, Message: policy.OneLine(w.ErrorBody())})
+	}
+	return misfits, nil
 }
 
 // addDocument adds one object, when it is of a kind that is judged by.

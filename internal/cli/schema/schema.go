@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schema checks Evenkeel's own objects in files as the API server checks them when they are applied: by the
+// schemas of their CustomResourceDefinitions, with the rules in CEL, and by the names that objects may have.
+package schema
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/config/crd"
+)
+
+// Checker checks objects. What it needs of a kind is made when the first object of it is checked. It is for one
+// goroutine; the zero value is ready.
+type Checker struct {
+	definitions map[string]*apiextensionsv1.CustomResourceDefinition
+	kinds       map[string]*checks
+}
+
+// checks are those of one kind.
+type checks struct {
+	structural *structuralschema.Structural
+	schema     validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// Check says what the API server wouldn't take of an object, each with its field; nothing of one that isn't Evenkeel's.
+// The error is that this program's own schemas can't be used.
+func (c *Checker) Check(ctx context.Context, object map[string]any) (field.ErrorList, error) {
+	kind, _ := object["kind"].(string)
+	if object["apiVersion"] != v1alpha1.GroupVersion.String() {
+		return nil, nil
+	}
+	by, err := c.of(kind)
+	if err != nil || by == nil {
+		return nil, err
+	}
+	wrong := misnamed(object)
+	if wrong = append(wrong, validation.ValidateCustomResource(nil, object, by.schema)...); len(wrong) > 0 {
+		return wrong, nil
+	}
+	wrong, _ = by.rules.Validate(ctx, nil, by.structural, object, nil, celconfig.RuntimeCELCostBudget)
+	return wrong, nil
+}
+
+// misnamed says that no object may have the name. One without a name is left to what it is read for.
+func misnamed(object map[string]any) field.ErrorList {
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	if reasons := utilvalidation.IsDNS1123Subdomain(name); name != "" && len(reasons) > 0 {
+		return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, reasons[0])}
+	}
+	return nil
+}
+
+// of are the checks of a kind; nil for one that isn't Evenkeel's.
+func (c *Checker) of(kind string) (*checks, error) {
+	if known, made := c.kinds[kind]; made {
+		return known, nil
+	}
+	if c.definitions == nil {
+		all, err := crd.Definitions()
+		if err != nil {
+			return nil, err
+		}
+		c.definitions, c.kinds = map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]*checks{}
+		for _, d := range all {
+			c.definitions[d.Spec.Names.Kind] = d
+		}
+	}
+	made, err := checksOf(c.definitions[kind])
+	if err != nil {
+		return nil, fmt.Errorf("use the schema of %s: %w", kind, err)
+	}
+	c.kinds[kind] = made
+	return made, nil
+}
+
+func checksOf(d *apiextensionsv1.CustomResourceDefinition) (*checks, error) {
+	if d == nil {
+		return nil, nil //nolint:nilnil // a kind that this version doesn't have is checked by nothing
+	}
+	for _, v := range d.Spec.Versions {
+		if v.Name != v1alpha1.GroupVersion.Version || v.Schema == nil {
+			continue
+		}
+		internal := &apiextensions.JSONSchemaProps{}
+		err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema,
+			internal, nil)
+		if err != nil {
+			return nil, err
+		}
+		structural, err := structuralschema.NewStructural(internal)
+		if err != nil {
+			return nil, err
+		}
+		schema, _, err := validation.NewSchemaValidator(internal)
+		if err != nil {
+			return nil, err
+		}
+		return &checks{structural, schema, cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
+	}
+	return nil, nil //nolint:nilnil // as above
+}
