@@ -122,14 +122,25 @@ func (w *writer) with(depth int) string {
 	return line
 }
 
-// withs are up to three replacements: of a whole and of parts of it, in either order, and of functions.
+// withs are up to three replacements: of a whole and of parts of it, in either order, and of functions. A whole of which
+// a part is replaced after it is written down there: topdown of OPA v1.22.2 puts the part into the very value, so that a
+// rule or a document that stands for the whole is changed for the rest of the evaluation.
 func (w *writer) withs() (out string) {
+	var targets, values []string
 	for range w.upTo(2) + 1 {
 		target, value := w.target(), w.term(0)
 		if w.one(6) {
 			target, value = w.function()
 		}
-		out += " with " + target + " as " + value
+		for i, before := range targets {
+			if strings.HasPrefix(target, before) && target != before {
+				values[i] = w.of(w.scalar(), `{"k": 1, "a": {"b": 2}}`, `{"x": {"a": []}, "n": [1]}`, "{}")
+			}
+		}
+		targets, values = append(targets, target), append(values, value)
+	}
+	for i := range targets {
+		out += " with " + targets[i] + " as " + values[i]
 	}
 	return out
 }
