@@ -158,7 +158,10 @@ func podTemplates(t *testing.T) (file string) {
 kind: ConstraintTemplate
 metadata: {name: %[1]s}
 spec:
-  crd: {spec: {names: {kind: %[2]s}, validation: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
+  crd:
+    spec:
+      names: {kind: %[2]s}
+      validation: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
   targets: [{target: admission.k8s.gatekeeper.sh, rego: %[3]q}]
 ---
 apiVersion: constraints.gatekeeper.sh/v1beta1
@@ -178,7 +181,8 @@ spec: {match: {kinds: [{apiGroups: [""], kinds: [Pod]}]}, parameters: %[4]s}
 // templateObjects are of the kinds that the templates' constraints name, with what their rules read.
 func templateObjects(t *testing.T) (all []map[string]any) {
 	t.Helper()
-	documents, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(wholeObjects), manifest.Options{})
+	documents, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(wholeObjects),
+		manifest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +247,8 @@ spec:
   hostNetwork: true
   automountServiceAccountToken: true
   priorityClassName: system
-  securityContext: {runAsUser: 0, fsGroup: 0, sysctls: [{name: kernel.msgmax, value: "1"}], seLinuxOptions: {level: s0}}
+  securityContext:
+    {runAsUser: 0, fsGroup: 0, sysctls: [{name: kernel.msgmax, value: "1"}], seLinuxOptions: {level: s0}}
   volumes: [{name: a, hostPath: {path: /etc}}, {name: b, flexVolume: {driver: x/y}}, {name: c, emptyDir: {}}]
   tolerations: [{key: example.com/spot, operator: Exists, effect: NoSchedule}]
   initContainers: [{name: init, image: "docker.io/library/busybox:latest"}]
@@ -253,7 +258,8 @@ spec:
       env: [{name: DB_PASSWORD, value: x}]
       ports: [{containerPort: 80, hostPort: 80}]
       resources: {limits: {cpu: "4", memory: 8Gi}, requests: {cpu: 100m, memory: 64Mi, ephemeral-storage: 1Gi}}
-      securityContext: {privileged: true, allowPrivilegeEscalation: true, procMount: Unmasked, capabilities: {add: [ALL]}}
+      securityContext:
+        {privileged: true, allowPrivilegeEscalation: true, procMount: Unmasked, capabilities: {add: [ALL]}}
       volumeMounts: [{name: a, mountPath: /etc}]
       livenessProbe: {httpGet: {path: /, port: 80}}
     - {name: d, image: "quay.io/x/y@sha256:abc", resources: {limits: {memory: 1.5Gi}}}

@@ -20,10 +20,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 )
 
-// TestBothEnginesDecideTheSame asks both engines for the decisions of the library's policies, with the parameters of
-// their examples, and of those that hack/bench's ConstraintTemplates become, on requests for the examples' objects with
-// some values that rules don't expect. The decisions must be the same byte for byte: violations, warnings, actions and
-// errors.
+// TestBothEnginesDecideTheSame asks both engines for the decisions of the library's policies, with the parameters
+// of their examples, and of those that hack/bench's ConstraintTemplates become, on requests for the examples'
+// objects with some values that rules don't expect. The decisions must be the same byte for byte: violations,
+// warnings, actions and errors.
 func TestBothEnginesDecideTheSame(t *testing.T) {
 	judged := append(fromLibrary(t), fromTemplates(t)...)
 	objects := append(exampleObjects(t), templateObjects(t)...)
@@ -38,8 +38,8 @@ func TestBothEnginesDecideTheSame(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) { c.ask(t.Context(), rt, requestFor(rt, objects)) })
 	given := len(slices.DeleteFunc(judged, func(j judgedBy) bool { return j.policy == nil }))
-	t.Logf("%d of %d policies, %d requests, %d decisions, %d of them compiled: %d violations, %d actions, %d errors",
-		len(c.policies), given, c.requests, c.decisions, c.compiled, c.violations, c.acted, c.failed)
+	t.Logf("%d of %d policies, %d requests, %d decisions, %d of them compiled: %d violations, %d actions, "+
+		"%d errors", len(c.policies), given, c.requests, c.decisions, c.compiled, c.violations, c.acted, c.failed)
 	if len(c.policies) < given*9/10 || c.compiled < c.decisions*9/10 || c.violations == 0 || c.acted == 0 {
 		t.Error("that proves too little: not enough policies are asked, or find something")
 	}
@@ -63,7 +63,8 @@ func (c *compared) ask(ctx context.Context, t rapid.TB, r *policy.Request) {
 		if mine, theirs := written(t, &got[i]), written(t, &want[i]); mine != theirs {
 			t.Fatalf("%s of %v\ncompiled %s\n topdown %s", r.Operation, r.Judged(), mine, theirs)
 		}
-		c.decisions, c.violations, c.acted = c.decisions+1, c.violations+len(got[i].Violations), c.acted+len(got[i].Actions)
+		c.decisions, c.violations = c.decisions+1, c.violations+len(got[i].Violations)
+		c.acted += len(got[i].Actions)
 		if got[i].Err != nil {
 			c.failed++
 		}
@@ -117,7 +118,8 @@ func requestFor(rt *rapid.T, objects []map[string]any) *policy.Request {
 	r := policy.NewAudit(departing(rt, base), nil, judgedAt())
 	r.NamespaceObject = map[string]any{"apiVersion": "v1", "kind": "Namespace",
 		"metadata": map[string]any{"name": r.Namespace, "labels": map[string]any{"stage": "production"}}}
-	r.Operation = rapid.SampledFrom([]policy.Operation{policy.Create, policy.Update, policy.Delete}).Draw(rt, "operation")
+	operations := []policy.Operation{policy.Create, policy.Update, policy.Delete}
+	r.Operation = rapid.SampledFrom(operations).Draw(rt, "operation")
 	if r.Audit = rapid.Bool().Draw(rt, "audit"); r.Audit {
 		r.Operation = policy.Create
 		return r
@@ -135,7 +137,8 @@ func requestFor(rt *rapid.T, objects []map[string]any) *policy.Request {
 // departing is an object with odd values in some places; its kind and name stay.
 func departing(rt *rapid.T, object map[string]any) map[string]any {
 	object = runtime.DeepCopyJSON(object)
-	odds := []any{nil, "", "a", int64(0), 2.5, true, []any{}, map[string]any{}, []any{"a", nil}, "nginx:latest", "1Gi"}
+	odds := []any{nil, "", "a", int64(0), 2.5, true, []any{}, map[string]any{}, []any{"a", nil}, "nginx:latest",
+		"1Gi"}
 	for range rapid.IntRange(0, 4).Draw(rt, "oddities") {
 		below := rapid.SampledFrom([]string{"spec", "data", "metadata"}).Draw(rt, "part")
 		at := placesIn(object[below], []any{below})

@@ -21,10 +21,10 @@ const shown = 20
 // finding is one violation: which object violates, and the message, which names the constraint.
 type finding struct{ object, message string }
 
-// compare has Gatekeeper's engine and evenkeel judge the same objects by the same ConstraintTemplates and constraints,
-// as they are, and what the API server would ask of these objects. Each violation of either must be one of the other,
-// word for word and as often. The engine is fed as Gatekeeper's audit and its webhook feed it, not as gator test does:
-// see gator/engine.
+// compare has Gatekeeper's engine and evenkeel judge the same objects by the same ConstraintTemplates and
+// constraints, as they are, and what the API server would ask of these objects. Each violation of either must be
+// one of the other, word for word and as often. The engine is fed as Gatekeeper's audit and its webhook feed it,
+// not as gator test does: see gator/engine.
 func compare(ctx context.Context, o options) error {
 	work, err := os.MkdirTemp("", "evenkeel-compare-")
 	if err != nil {
@@ -62,11 +62,13 @@ func buildCompared(ctx context.Context, work string) (p comparedPrograms, err er
 	if err != nil {
 		return p, err
 	}
-	p = comparedPrograms{filepath.Join(work, "evenkeel"), filepath.Join(work, "own"), filepath.Join(work, "engine")}
+	in := func(name string) string { return filepath.Join(work, name) }
+	p = comparedPrograms{in("evenkeel"), in("own"), in("engine")}
 	for _, build := range []struct{ says, module, program, pkg string }{
 		{"building evenkeel", filepath.Join(here, "..", ".."), p.own, "./cmd/evenkeel"},
 		{"building its webhook", filepath.Join(here, "own"), p.webhook, "."},
-		{"building Gatekeeper's engine; it takes minutes, once", filepath.Join(here, "gator"), p.engine, "./engine"},
+		{"building Gatekeeper's engine; it takes minutes, once", filepath.Join(here, "gator"), p.engine,
+			"./engine"},
 	} {
 		fmt.Println(build.says)
 		if err := goBuild(ctx, build.module, build.program, build.pkg); err != nil {
@@ -92,9 +94,10 @@ func compareAudits(ctx context.Context, p comparedPrograms, files estateFiles) (
 	return len(ours), same(theirs, ours)
 }
 
-// compareReviews has reviews judged by Evenkeel's webhook as the manager runs it, which reuses verdicts, and by topdown
-// alone.
-func compareReviews(ctx context.Context, p comparedPrograms, files estateFiles) (counted reviews.Counted, err error) {
+// compareReviews has reviews judged by Evenkeel's webhook as the manager runs it, which reuses verdicts, and by
+// topdown alone.
+func compareReviews(ctx context.Context, p comparedPrograms,
+	files estateFiles) (counted reviews.Counted, err error) {
 	asked, err := reviews.Read(files.reviews)
 	if err != nil {
 		return counted, err

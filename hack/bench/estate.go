@@ -34,8 +34,8 @@ func (e estate) one(of ...any) any { return of[e.IntN(len(of))] }
 // reviews of these objects, one a line.
 type estateFiles struct{ rules, objects, reviews string }
 
-// writeEstate writes the rules, count objects of a seed, and what the API server would ask of them, into a folder. It
-// says how many reviews there are.
+// writeEstate writes the rules, count objects of a seed, and what the API server would ask of them, into a folder.
+// It says how many reviews there are.
 func writeEstate(dir string, count int, seed uint64) (files estateFiles, asked int, err error) {
 	e := estate{rand.New(rand.NewPCG(seed, seed))}
 	objects := e.objects(count)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command own answers admission reviews by Evenkeel's webhook, to be measured. It goes from the bytes of an
-// AdmissionReview to those of the answer without a network, as hack/bench/gator/engine does by Gatekeeper's engine;
-// with --serve it answers over TLS by Evenkeel's server, and with --known it says whole verdicts. The policies are what migrate makes of ConstraintTemplates and
-// constraints.
+// AdmissionReview to those of the answer without a network, as hack/bench/gator/engine does by Gatekeeper's
+// engine; with --serve it answers over TLS by Evenkeel's server, and with --known it says whole verdicts. The
+// policies are what migrate makes of ConstraintTemplates and constraints.
 package main
 
 import (
@@ -33,7 +33,7 @@ import (
 func main() {
 	file := flag.String("rules", "", "ConstraintTemplates and constraints")
 	reviews := flag.String("reviews", "", "the AdmissionReviews to answer, one a line")
-	known := flag.String("known", "", "with --reviews, the objects of the cluster, as files: prints verdicts whole")
+	known := flag.String("known", "", "with --reviews, the objects of the cluster: prints verdicts whole")
 	limit := flag.Duration("time", 0, "print what a review takes, measured for this long")
 	profile := flag.String("profile", "", "where the processors' profile of the measurement is written")
 	engine := flag.String("engine", "compiled", "compiled or topdown")
@@ -137,7 +137,8 @@ func policies(ctx context.Context, file string, by judging) (*catalog.Snapshot, 
 	return c.Snapshot(), nil
 }
 
-// handler is the webhook's endpoint of the policies, which judge as judge does, in a cluster that has every namespace.
+// handler is the webhook's endpoint of the policies, which judge as judge does, in a cluster that has every
+// namespace.
 func handler(judge review.Judge) (http.Handler, error) { return handlerIn(namespaces{}, judge) }
 
 // handlerIn is the same in a cluster of some namespaces.

@@ -39,7 +39,8 @@ func (t *teller) EvaluateWhere(ctx context.Context, r *policy.Request,
 			t.violations = append(t.violations, fmt.Sprintf("error %s: %s", name, err))
 		}
 		for _, v := range results[i].Violations {
-			t.violations = append(t.violations, fmt.Sprintf("%s %s: %s", theirs(results[i].Action()), name, v.Message))
+			action := theirs(results[i].Action())
+			t.violations = append(t.violations, fmt.Sprintf("%s %s: %s", action, name, v.Message))
 		}
 	}
 	return results
@@ -57,7 +58,8 @@ func theirs(action v1alpha1.AdmissionAction) string {
 	}
 }
 
-// tell prints the verdicts of a cluster with some objects: all of its Namespaces are known, and rules look them all up.
+// tell prints the verdicts of a cluster with some objects: all of its Namespaces are known, and rules look them
+// all up.
 func tell(ctx context.Context, rules, file, known string, by judging) error {
 	snapshot, err := policies(ctx, rules, by)
 	if err != nil {

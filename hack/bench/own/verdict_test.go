@@ -50,18 +50,20 @@ func TestVerdictsAreThoseOfAClusterWithSomeObjects(t *testing.T) {
 	}
 	known := []map[string]any{{"apiVersion": "v1", "kind": "Pod",
 		"metadata": map[string]any{"name": "web", "namespace": "pay"}}}
-	in := cluster{"shop": {"metadata": map[string]any{"labels": map[string]any{"stage": "production"}}}, "test": {}}
+	production := map[string]any{"labels": map[string]any{"stage": "production"}}
+	in := cluster{"shop": {"metadata": production}, "test": {}}
 	pod := strings.NewReplacer("NAME", "web", "LABELS", "{}").Replace(podReview)
 	got, err := verdicted(t, rules, in, known, pod, strings.ReplaceAll(pod, "shop", "test"),
 		strings.ReplaceAll(pod, "web", "db"))
-	want := []verdict{{true, []string{"warn warned: pay has a web"}}, {false, []string{"deny refused: pay has a web"}},
-		{true, []string{}}}
+	want := []verdict{{true, []string{"warn warned: pay has a web"}},
+		{false, []string{"deny refused: pay has a web"}}, {true, []string{}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
 
-func verdicted(t *testing.T, rules string, in cluster, known []map[string]any, bodies ...string) ([]verdict, error) {
+func verdicted(t *testing.T, rules string, in cluster, known []map[string]any,
+	bodies ...string) ([]verdict, error) {
 	t.Helper()
 	snapshot, err := policies(t.Context(), rules, judging{engine: "compiled", reuse: true})
 	if err != nil {

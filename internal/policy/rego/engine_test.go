@@ -59,8 +59,8 @@ deny contains "an element" if { some kind in ["Job", "Pod"]; input.object.kind i
 	}
 }
 
-// TestANegatedLookupAmongRulesIsJudged holds what OPA's planner gets wrong: that a rule gives another value than the one
-// that is looked for was taken for what is looked for, so that the violation was missed.
+// TestANegatedLookupAmongRulesIsJudged holds what OPA's planner gets wrong: that a rule gives another value than
+// the one that is looked for was taken for what is looked for, so that the violation was missed.
 func TestANegatedLookupAmongRulesIsJudged(t *testing.T) {
 	c := compile(t, podPolicy(header+`
 allowed.Pod := "never"
@@ -72,7 +72,8 @@ deny contains "never" if not allowed[input.object.kind] != "never"
 	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
 		decision := evaluate(t, c.On(engine), input(t, podRequest()), time.Minute)
 		if len(decision.Violations) != 3 || decision.Engine != rego.Topdown {
-			t.Errorf("%s: %s finds %v, want three violations by topdown", engine, decision.Engine, decision.Violations)
+			t.Errorf("%s: %s finds %v, want three violations by topdown", engine, decision.Engine,
+				decision.Violations)
 		}
 	}
 }

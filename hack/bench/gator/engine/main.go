@@ -4,9 +4,9 @@
 // server's JSON, and a cluster-scoped object has no Namespace; the command gator test does both otherwise.
 //
 // With --objects it says what the audit finds of each, in the form of gator test. With --reviews it answers
-// AdmissionReviews, from their bytes, and with --pages it says what the audit finds of the objects of pages of a list,
-// from their bytes; with --time as well, it prints what one of them takes of the processors. With --known it says whole
-// verdicts of reviews, as the webhook of a cluster with the objects of a file.
+// AdmissionReviews, from their bytes, and with --pages it says what the audit finds of the objects of pages of a
+// list, from their bytes; with --time as well, it prints what one of them takes of the processors. With --known it
+// says whole verdicts of reviews, as the webhook of a cluster with the objects of a file.
 package main
 
 import (

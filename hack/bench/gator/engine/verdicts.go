@@ -44,11 +44,11 @@ func (g *engine) verdicts(ctx context.Context, file, known string) (all []verdic
 }
 
 // verdict follows the webhook (pkg/webhook/policy.go: reviewRequest, createReviewForRequest, review and
-// getValidationMessages): a Namespace lives in none, any other object in the Namespace that the cluster has, which the
-// engine is given twice, and the request is refused if any result says deny. That the old object is judged on DELETE is
-// the target's own doing (pkg/target/target.go, setObjectOnDelete). Left out are expansion, of which there are no
-// templates here, and Gatekeeper's own kinds. A review that can't be judged is told, for the webhook answers it with
-// an error.
+// getValidationMessages): a Namespace lives in none, any other object in the Namespace that the cluster has, which
+// the engine is given twice, and the request is refused if any result says deny. That the old object is judged on
+// DELETE is the target's own doing (pkg/target/target.go, setObjectOnDelete). Left out are expansion, of which
+// there are no templates here, and Gatekeeper's own kinds. A review that can't be judged is told, for the webhook
+// answers it with an error.
 func (g *engine) verdict(ctx context.Context, body []byte) (verdict, error) {
 	review := &admissionv1.AdmissionReview{}
 	if err := json.Unmarshal(body, review); err != nil {

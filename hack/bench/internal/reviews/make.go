@@ -17,9 +17,10 @@ type maker struct {
 	count int
 }
 
-// Of gives the reviews of objects: of each its creation, its update to what again gives, its deletion, and where its
-// kind has some, something sent to a subresource.
-func Of(chance *rand.Rand, objects []map[string]any, again func(map[string]any) map[string]any) (all []map[string]any) {
+// Of gives the reviews of objects: of each its creation, its update to what again gives, its deletion, and where
+// its kind has some, something sent to a subresource.
+func Of(chance *rand.Rand, objects []map[string]any,
+	again func(map[string]any) map[string]any) (all []map[string]any) {
 	m := &maker{Rand: chance}
 	for _, object := range objects {
 		all = append(all, m.creation(object), m.update(object, again(object)), m.deletion(object))
@@ -53,8 +54,8 @@ func (m *maker) update(before, after tree) tree {
 // deletion has no object: the API server sends what is deleted as the old one.
 func (m *maker) deletion(object tree) tree { return review(m.request("DELETE", object, nil, object)) }
 
-// request is one on an object itself; of names it. What the API server sends of every request stands in it, and what it
-// leaves out where it is empty doesn't.
+// request is one on an object itself; of names it. What the API server sends of every request stands in it, and
+// what it leaves out where it is empty doesn't.
 func (m *maker) request(operation string, of, object, old tree) tree {
 	m.count++
 	group, version := groupVersion(of)
@@ -62,7 +63,8 @@ func (m *maker) request(operation string, of, object, old tree) tree {
 	resource := tree{"group": group, "version": version, "resource": plural(kindOf(of))}
 	r := tree{"uid": fmt.Sprintf("0b2a7f6e-0000-4000-8000-%012d", m.count), "operation": operation,
 		"kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
-		"object": nil, "oldObject": nil, "dryRun": m.IntN(4) == 0, "userInfo": m.user(), "options": m.options(operation)}
+		"object": nil, "oldObject": nil, "dryRun": m.IntN(4) == 0, "userInfo": m.user(),
+		"options": m.options(operation)}
 	if object != nil {
 		r["object"] = object
 	}

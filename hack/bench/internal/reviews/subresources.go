@@ -4,9 +4,9 @@ package reviews
 
 import "fmt"
 
-// toSubresource is something sent to a subresource of an object, as far as Gatekeeper's webhook is asked about it by the
-// configuration that its chart installs; nil where the kind has none. Of what is in no folder of the estate, such as
-// Deployments and Nodes, a ConfigMap and a ClusterRole stand for one.
+// toSubresource is something sent to a subresource of an object, as far as Gatekeeper's webhook is asked about it
+// by the configuration that its chart installs; nil where the kind has none. Of what is in no folder of the
+// estate, such as Deployments and Nodes, a ConfigMap and a ClusterRole stand for one.
 func (m *maker) toSubresource(object tree, again func(map[string]any) map[string]any) tree {
 	switch kindOf(object) {
 	case "Pod":
@@ -62,7 +62,8 @@ func (m *maker) sentTo(resource tree, subresource, operation string, of, sent, o
 
 func (m *maker) connect(of tree, plural, subresource string, options tree) tree {
 	options["apiVersion"] = "v1"
-	return m.sentTo(tree{"group": "", "version": "v1", "resource": plural}, subresource, "CONNECT", of, options, nil)
+	resource := tree{"group": "", "version": "v1", "resource": plural}
+	return m.sentTo(resource, subresource, "CONNECT", of, options, nil)
 }
 
 // evict is an eviction, which bears labels now and then, as kubectl sends none and a program may.

@@ -35,7 +35,8 @@ type Counted struct {
 func Same(asked []Request, theirs, ours []Verdict) (Counted, error) {
 	c := Counted{Operations: map[string]int{}, violated: map[string]int{}}
 	if len(theirs) != len(asked) || len(ours) != len(asked) {
-		return c, fmt.Errorf("of %d reviews Gatekeeper answers %d and evenkeel %d", len(asked), len(theirs), len(ours))
+		return c, fmt.Errorf("of %d reviews Gatekeeper answers %d and evenkeel %d", len(asked), len(theirs),
+			len(ours))
 	}
 	var differences []string
 	for i, r := range asked {
@@ -46,8 +47,8 @@ func Same(asked []Request, theirs, ours []Verdict) (Counted, error) {
 			c.count(r, theirs[i])
 		}
 		if !same(theirs[i], ours[i]) {
-			differences = append(differences, fmt.Sprintf("%s:\n  Gatekeeper: %s\n  evenkeel:   %s", r, theirs[i].less(ours[i]),
-				ours[i].less(theirs[i])))
+			differences = append(differences, fmt.Sprintf("%s:\n  Gatekeeper: %s\n  evenkeel:   %s", r,
+				theirs[i].less(ours[i]), ours[i].less(theirs[i])))
 		}
 	}
 	if len(differences) > 0 {
@@ -77,8 +78,8 @@ func (c Counted) String() string {
 		operations = append(operations, fmt.Sprintf("%d %s", c.Operations[name], name))
 	}
 	return fmt.Sprintf("%d reviews: the same %d are refused, with the same %d violations (%s); %d besides are of "+
-		"subresources that evenkeel never judges", c.Reviews, c.Refused, c.Violations, strings.Join(operations, ", "),
-		c.LeftOut)
+		"subresources that evenkeel never judges", c.Reviews, c.Refused, c.Violations,
+		strings.Join(operations, ", "), c.LeftOut)
 }
 
 func (c *Counted) count(r Request, v Verdict) {

@@ -35,7 +35,8 @@ func TestVerdictsAreTheSameOrToldApart(t *testing.T) {
 		"told less often": {said(), of(0, Verdict{Violations: []string{"deny a: no owner"}}), "CREATE of  /web"},
 		"allowed": {said(), of(0, Verdict{Allowed: true, Violations: said()[0].Violations}),
 			"allowed true, of 2 violations alone []"},
-		"what is never judged, judged by Gatekeeper": {of(4, Verdict{Violations: []string{"deny a: x"}}), said(), ""},
+		"what is never judged, judged by Gatekeeper": {of(4, Verdict{Violations: []string{"deny a: x"}}), said(),
+			""},
 		"what is never judged, judged by Evenkeel": {said(), of(4, Verdict{Violations: []string{"deny a: x"}}),
 			`alone ["deny a: x"]`},
 		"no answer":       {said(), said()[:3], "evenkeel 3"},
@@ -48,7 +49,7 @@ func TestVerdictsAreTheSameOrToldApart(t *testing.T) {
 			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("it says %v, want %q", err, tc.says)
 			}
-			if want := (4); err == nil && (counted.Reviews != want || counted.LeftOut != 1 || counted.Refused != 1 ||
+			if err == nil && (counted.Reviews != 4 || counted.LeftOut != 1 || counted.Refused != 1 ||
 				counted.Violations != 5) {
 				t.Errorf("counted are %+v", counted)
 			}

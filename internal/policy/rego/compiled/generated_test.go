@@ -26,10 +26,11 @@ const casesGenerated = 400
 type count struct {
 	// policies are those written, and rules those of their rules that the compiled engine evaluates.
 	policies, rules int
-	// asked is how often, and answered and failed how often it gave something and an error; needless are the errors of
-	// which topdown had none.
+	// asked is how often, and answered and failed how often it gave something and an error; needless are the
+	// errors of which topdown had none.
 	asked, answered, failed, needless int
-	// faults are answers of topdown that say that it is wrong itself, and eager are errors of what nobody asked it for.
+	// faults are answers of topdown that say that it is wrong itself, and eager are errors of what nobody asked it
+	// for.
 	faults, eager int
 }
 
@@ -39,8 +40,8 @@ func (c *count) add(o count) {
 	c.faults, c.eager = c.faults+o.faults, c.eager+o.eager
 }
 
-// TestGeneratedPoliciesAgree writes policies and asks both engines for each of their rules, and for the package as a
-// whole.
+// TestGeneratedPoliciesAgree writes policies and asks both engines for each of their rules, and for the package as
+// a whole.
 func TestGeneratedPoliciesAgree(t *testing.T) {
 	checks, err := strconv.Atoi(flag.Lookup("rapid.checks").Value.String())
 	if err != nil || checks <= 0 {
@@ -114,8 +115,8 @@ func (c *count) compare(got, want answers) {
 	}
 }
 
-// isFault says that topdown has found itself to be wrong: that of OPA v1.22.2 evaluates a comprehension that it indexes
-// with the variables that it indexes it by unbound, which some built-in functions can't take.
+// isFault says that topdown has found itself to be wrong: that of OPA v1.22.2 evaluates a comprehension that it
+// indexes with the variables that it indexes it by unbound, which some built-in functions can't take.
 func isFault(err error) bool {
 	var told *topdown.Error
 	return errors.As(err, &told) && told.Code == topdown.InternalErr
@@ -143,8 +144,9 @@ func TestGeneratedPoliciesHaveEverything(t *testing.T) {
 		module, _ := compiledtest.WritePolicy(rt)
 		fmt.Fprintln(&text, module)
 	})
-	for _, part := range []string{" else := ", "default r", "default f", "every ", "not ", " contains ", `$"`, "walk(",
-		"].a[", "with input.map", "with data.base", "with data.test.", "with f", "with count", "] := ", " | some "} {
+	for _, part := range []string{" else := ", "default r", "default f", "every ", "not ", " contains ", `$"`,
+		"walk(", "].a[", "with input.map", "with data.base", "with data.test.", "with f", "with count", "] := ",
+		" | some "} {
 		if !strings.Contains(text.String(), part) {
 			t.Errorf("no policy has %q", part)
 		}

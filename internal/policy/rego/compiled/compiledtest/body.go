@@ -18,19 +18,7 @@ func (w *writer) body(most int) string {
 
 // expression writes one line of a body, and may bring a variable into scope.
 func (w *writer) expression(depth int) string {
-	switch w.upTo(19) {
-	case 16:
-		return w.test(depth) + w.withs()
-	case 17:
-		return w.destructured(depth)
-	case 18:
-		return w.declared()
-	case 19:
-		return "not " + w.test(depth-1) + w.withs()
-	case 15:
-		v := w.fresh()
-		w.vars = append(w.vars, v)
-		return w.of("input.list", "input.map", "input", w.anyOf(w.rules, "input.map")) + "[" + v + "]"
+	switch n := w.upTo(19); n {
 	case 0, 1:
 		term, v := w.term(depth), w.fresh()
 		w.vars = append(w.vars, v)
@@ -58,6 +46,25 @@ func (w *writer) expression(depth int) string {
 		term := w.term(depth - 1)
 		w.vars = append(w.vars, a, b)
 		return fmt.Sprintf("[%s, %s] = [%s, %s]", a, b, term, w.scalar())
+	default:
+		return w.further(n, depth)
+	}
+}
+
+func (w *writer) further(n, depth int) string {
+	switch n {
+	case 15:
+		v := w.fresh()
+		w.vars = append(w.vars, v)
+		return w.of("input.list", "input.map", "input", w.anyOf(w.rules, "input.map")) + "[" + v + "]"
+	case 16:
+		return w.test(depth) + w.withs()
+	case 17:
+		return w.destructured(depth)
+	case 18:
+		return w.declared()
+	case 19:
+		return "not " + w.test(depth-1) + w.withs()
 	default:
 		return w.test(depth)
 	}
@@ -122,9 +129,9 @@ func (w *writer) with(depth int) string {
 	return line
 }
 
-// withs are up to three replacements: of a whole and of parts of it, in either order, and of functions. A whole of which
-// a part is replaced after it is written down there: topdown of OPA v1.22.2 puts the part into the very value, so that a
-// rule or a document that stands for the whole is changed for the rest of the evaluation.
+// withs are up to three replacements: of a whole and of parts of it, in either order, and of functions. A whole of
+// which a part is replaced after it is written down there: topdown of OPA v1.22.2 puts the part into the very
+// value, so that a rule or a document that stands for the whole is changed for the rest of the evaluation.
 func (w *writer) withs() (out string) {
 	var targets, values []string
 	for range w.upTo(2) + 1 {
@@ -152,6 +159,7 @@ func (w *writer) target() string {
 	case 1:
 		return "data.test." + w.anyOf(w.rules, "none") + w.of("", "", ".a", `["b"]`)
 	default:
-		return w.of("input", "input.a", "input.map", "data.base", "data.base.x", "data.test."+w.anyOf(w.rules, "none"))
+		return w.of("input", "input.a", "input.map", "data.base", "data.base.x",
+			"data.test."+w.anyOf(w.rules, "none"))
 	}
 }

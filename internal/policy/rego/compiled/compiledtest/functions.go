@@ -35,7 +35,8 @@ func (w *writer) aFunction() string {
 		call = name + "(%s, %s)"
 	}
 	if w.one(3) {
-		clauses = append(clauses, "default "+name+"("+strings.Repeat("_, ", strings.Count(call, "%s")-1)+"_) := "+w.scalar())
+		anything := strings.Repeat("_, ", strings.Count(call, "%s")-1) + "_"
+		clauses = append(clauses, "default "+name+"("+anything+") := "+w.scalar())
 	}
 	w.functions = append(w.functions, call)
 	return strings.Join(clauses, "\n\n")

@@ -87,11 +87,7 @@ func (w *writer) term(depth int) string {
 	if depth <= 0 {
 		return w.leaf()
 	}
-	switch w.upTo(13) {
-	case 12:
-		return w.interpolated(depth)
-	case 13:
-		return w.computed(depth)
+	switch n := w.upTo(13); n {
 	case 0, 1:
 		return w.leaf()
 	case 2:
@@ -100,6 +96,14 @@ func (w *writer) term(depth int) string {
 		return w.comprehension(depth)
 	case 5:
 		return w.of("[]", "{}", "set()")
+	default:
+		return w.called(n, depth)
+	}
+}
+
+// called is what a function or an operator gives.
+func (w *writer) called(n, depth int) string {
+	switch n {
 	case 6:
 		return "count(" + w.collection(depth-1) + ")"
 	case 7:
@@ -111,6 +115,10 @@ func (w *writer) term(depth int) string {
 		return "(" + w.number() + " " + w.of("+", "-", "*", "/", "%") + " " + w.number() + ")"
 	case 10:
 		return w.operation(depth)
+	case 12:
+		return w.interpolated(depth)
+	case 13:
+		return w.computed(depth)
 	default:
 		return w.reference()
 	}

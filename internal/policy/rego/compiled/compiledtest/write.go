@@ -16,8 +16,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego/compiled/planner"
 )
 
-// writer writes a small policy of everything that Rego has. A rule refers to those before it only, so that few policies
-// are recursive; one that doesn't compile is left out.
+// writer writes a small policy of everything that Rego has. A rule refers to those before it only, so that few
+// policies are recursive; one that doesn't compile is left out.
 type writer struct {
 	t *rapid.T
 	// rules and functions are those that were written already.
@@ -31,8 +31,8 @@ type writer struct {
 	keys [2]string
 }
 
-// WritePolicy gives a module of package test that compiles, and the names of its rules. They read what Inputs and Data
-// have, among other things. One policy in ten has rules that the compiled engine leaves to topdown.
+// WritePolicy gives a module of package test that compiles, and the names of its rules. They read what Inputs and
+// Data have, among other things. One policy in ten has rules that the compiled engine leaves to topdown.
 func WritePolicy(t *rapid.T) (module string, rules []string) {
 	w := &writer{t: t}
 	module = "package test\n"
@@ -111,7 +111,8 @@ func (w *writer) aRule() []string {
 	}
 	if kind == 0 && w.one(2) {
 		w.vars = nil
-		out = append(out, fmt.Sprintf("default %s := %s", name, w.of(w.scalar(), "[x | some x in input.list]", "{}")))
+		value := w.of(w.scalar(), "[x | some x in input.list]", "{}")
+		out = append(out, fmt.Sprintf("default %s := %s", name, value))
 	}
 	w.rules = append(w.rules, name)
 	return out
@@ -199,7 +200,8 @@ func Inputs() []string {
 	return []string{
 		`{"a": 1, "name": "nn", "list": [1, {"q": "a"}, "b", 1], "map": {"k": "a", "o": {"p": [1]}, "a": true}}`,
 		`{"a": "a", "name": "b", "list": [], "map": {"k": {"a": 1}, "b": false, "1": null}, "nothing": {}}`,
-		`{"a": {"k": "a"}, "name": "a", "list": [[1, 2], {"a": {"b": 1}}, null, "a"], "map": {"a": [0, "1"], "k": "b"}}`,
+		`{"a": {"k": "a"}, "name": "a", "list": [[1, 2], {"a": {"b": 1}}, null, "a"],
+			"map": {"a": [0, "1"], "k": "b"}}`,
 		`"no object"`,
 	}
 }

@@ -4,9 +4,10 @@ package planner
 
 import "github.com/open-policy-agent/opa/v1/ast"
 
-// negatedLookup is a reference in a negated expression of a rule that finds a rule by a key that isn't known; nil for
-// none. OPA's planner puts what is asked of the value into the block in which it looks the rule up (planRefData of
-// v1.22.2): a value for which that doesn't hold leaves this block alone, and what is negated is taken to hold.
+// negatedLookup is a reference in a negated expression of a rule that finds a rule by a key that isn't known; nil
+// for none. OPA's planner puts what is asked of the value into the block in which it looks the rule up
+// (planRefData of v1.22.2): a value for which that doesn't hold leaves this block alone, and what is negated is
+// taken to hold.
 func negatedLookup(compiler *ast.Compiler, rule *ast.Rule) (found ast.Ref) {
 	ast.WalkExprs(rule, func(e *ast.Expr) bool {
 		if !e.Negated {
