@@ -122,10 +122,11 @@ func isFault(err error) bool {
 	return errors.As(err, &told) && told.Code == topdown.InternalErr
 }
 
-// isEager says that topdown alone gives an error, of the same values, and may have it from a comprehension that it
-// evaluates for all values of the variables that it indexes it by, those too for which none asks.
+// isEager says that topdown alone gives an error, and nothing that the compiled engine doesn't, and may have it from a
+// comprehension that it evaluates for all values of the variables that it indexes it by, those too for which none
+// asks.
 func isEager(compiler *ast.Compiler, got, want answers) (is bool) {
-	if got.err != nil || want.err == nil || got.set.Compare(want.set) != 0 {
+	if got.err != nil || want.err == nil || want.set.Diff(got.set).Len() > 0 {
 		return false
 	}
 	for _, module := range compiler.Modules {
@@ -140,10 +141,12 @@ func isEager(compiler *ast.Compiler, got, want answers) (is bool) {
 // TestGeneratedPoliciesHaveEverything holds the writer to what it is there for.
 func TestGeneratedPoliciesHaveEverything(t *testing.T) {
 	var text strings.Builder
-	rapid.Check(t, func(rt *rapid.T) {
-		module, _ := compiledtest.WritePolicy(rt)
-		fmt.Fprintln(&text, module)
-	})
+	for range 4 { // some forms are rare
+		rapid.Check(t, func(rt *rapid.T) {
+			module, _ := compiledtest.WritePolicy(rt)
+			fmt.Fprintln(&text, module)
+		})
+	}
 	for _, part := range []string{" else := ", "default r", "default f", "every ", "not ", " contains ", `$"`,
 		"walk(", "].a[", "with input.map", "with data.base", "with data.test.", "with f", "with count", "] := ",
 		" | some "} {
