@@ -125,10 +125,9 @@ func requestFor(rt *rapid.T, objects []map[string]any) *policy.Request {
 		return r
 	}
 	r.UserInfo = policy.UserInfo{Username: "jane@example.com", Groups: []string{"shop:admins"}}
-	switch r.Operation {
-	case policy.Update:
+	if r.Operation == policy.Update {
 		r.OldObject = departing(rt, base)
-	case policy.Delete:
+	} else if r.Operation == policy.Delete {
 		r.Object, r.OldObject = nil, r.Object
 	}
 	return r
