@@ -169,7 +169,7 @@ bench-go: ## Run the benchmarks of the packages, without the tests
 	@go test -run='^$$' -bench=. -benchmem ./internal/... ./pkg/...
 
 .PHONY: compare-gator
-compare-gator: ## Compare what Gatekeeper's engine and check find of thousands of generated objects, by the same templates
+compare-gator: ## Compare what Gatekeeper's engine and Evenkeel say of thousands of generated objects and reviews of them
 	@for seed in $(SEEDS); do go run -C hack/bench . --compare --objects 3000 --seed $$seed || exit 1; done
 
 ##@ Code

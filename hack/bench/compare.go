@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"evenkeel.dev/evenkeel/hack/bench/internal/reviews"
 )
 
 // shown is how many differences are printed.
@@ -19,46 +21,107 @@ const shown = 20
 // finding is one violation: which object violates, and the message, which names the constraint.
 type finding struct{ object, message string }
 
-// compare has Gatekeeper's engine and evenkeel judge the same objects by the same ConstraintTemplates and constraints,
-// as they are. Each violation of either must be one of the other, word for word and as often. The engine is fed as
-// Gatekeeper's audit feeds it, not as gator test does: see gator/engine.
+// compare has Gatekeeper's engine and evenkeel judge the same objects by the same ConstraintTemplates and
+// constraints, as they are, and what the API server would ask of these objects. Each violation of either must be
+// one of the other, word for word and as often. The engine is fed as Gatekeeper's audit and its webhook feed it,
+// not as gator test does: see gator/engine.
 func compare(ctx context.Context, o options) error {
 	work, err := os.MkdirTemp("", "evenkeel-compare-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	rules, objects := filepath.Join(work, "rules"), filepath.Join(work, "objects")
-	if err := writeEstate(rules, objects, o.objects, o.seed); err != nil {
-		return err
-	}
-	here, err := root()
+	files, asked, err := writeEstate(work, o.objects, o.seed)
 	if err != nil {
 		return err
 	}
-	own, engine := filepath.Join(work, "evenkeel"), filepath.Join(work, "engine")
-	if err := goBuild(ctx, filepath.Join(here, "..", ".."), own, "./cmd/evenkeel"); err != nil {
-		return err
-	}
-	if err := goBuild(ctx, filepath.Join(here, "gator"), engine, "./engine"); err != nil {
-		return err
-	}
-	theirs, err := findings(ctx, tool{name: "Gatekeeper's engine", command: []string{engine,
-		"--rules", filepath.Join(rules, "all.yaml"), "--objects", filepath.Join(objects, "all.yaml")}}, gatorFindings)
+	programs, err := buildCompared(ctx, work)
 	if err != nil {
 		return err
 	}
-	ours, err := findings(ctx, tool{name: "evenkeel check",
-		command: []string{own, "check", "-p", rules, "-o", "json", objects}}, ownFindings)
+	fmt.Printf("judging %d objects and %d reviews of them, each by both\n", o.objects, asked)
+	found, err := compareAudits(ctx, programs, files)
 	if err != nil {
 		return err
 	}
-	if err := same(theirs, ours); err != nil {
+	counted, err := compareReviews(ctx, programs, files)
+	if err != nil {
 		return err
 	}
 	fmt.Printf("%d objects, seed %d: Gatekeeper %s and evenkeel find the same %d violations\n", o.objects, o.seed,
-		gatorVersion, len(ours))
+		gatorVersion, found)
+	fmt.Println(counted)
 	return nil
+}
+
+// compared are the programs: evenkeel, its webhook, and Gatekeeper's engine.
+type comparedPrograms struct{ own, webhook, engine string }
+
+func buildCompared(ctx context.Context, work string) (p comparedPrograms, err error) {
+	here, err := root()
+	if err != nil {
+		return p, err
+	}
+	in := func(name string) string { return filepath.Join(work, name) }
+	p = comparedPrograms{in("evenkeel"), in("own"), in("engine")}
+	for _, build := range []struct{ says, module, program, pkg string }{
+		{"building evenkeel", filepath.Join(here, "..", ".."), p.own, "./cmd/evenkeel"},
+		{"building its webhook", filepath.Join(here, "own"), p.webhook, "."},
+		{"building Gatekeeper's engine; it takes minutes, once", filepath.Join(here, "gator"), p.engine,
+			"./engine"},
+	} {
+		fmt.Println(build.says)
+		if err := goBuild(ctx, build.module, build.program, build.pkg); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// compareAudits says how many violations both find.
+func compareAudits(ctx context.Context, p comparedPrograms, files estateFiles) (int, error) {
+	theirs, err := findings(ctx, tool{name: "Gatekeeper's engine", command: []string{p.engine,
+		"--rules", filepath.Join(files.rules, "all.yaml"), "--objects", filepath.Join(files.objects, "all.yaml")}},
+		gatorFindings)
+	if err != nil {
+		return 0, err
+	}
+	ours, err := findings(ctx, tool{name: "evenkeel check",
+		command: []string{p.own, "check", "-p", files.rules, "-o", "json", files.objects}}, ownFindings)
+	if err != nil {
+		return 0, err
+	}
+	return len(ours), same(theirs, ours)
+}
+
+// compareReviews has reviews judged by Evenkeel's webhook as the manager runs it, which reuses verdicts, and by
+// topdown alone.
+func compareReviews(ctx context.Context, p comparedPrograms,
+	files estateFiles) (counted reviews.Counted, err error) {
+	asked, err := reviews.Read(files.reviews)
+	if err != nil {
+		return counted, err
+	}
+	arguments := []string{"--rules", filepath.Join(files.rules, "all.yaml"), "--reviews", files.reviews,
+		"--known", filepath.Join(files.objects, "all.yaml")}
+	var theirs []reviews.Verdict
+	if err := (judge{name: "Gatekeeper's engine", command: []string{p.engine}}).ask(ctx, &theirs,
+		arguments...); err != nil {
+		return counted, err
+	}
+	for _, j := range []judge{
+		{name: "evenkeel's webhook", command: []string{p.webhook, "--reuse"}},
+		{name: "evenkeel's webhook, topdown", command: []string{p.webhook, "--engine", "topdown"}},
+	} {
+		var ours []reviews.Verdict
+		if err := j.ask(ctx, &ours, arguments...); err != nil {
+			return counted, err
+		}
+		if counted, err = reviews.Same(asked, theirs, ours); err != nil {
+			return counted, fmt.Errorf("%s: %w", j.name, err)
+		}
+	}
+	return counted, nil
 }
 
 func findings(ctx context.Context, t tool, read func([]byte) ([]finding, error)) ([]finding, error) {

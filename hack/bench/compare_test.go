@@ -12,16 +12,19 @@ import (
 
 func TestAnEstateIsTheSameForTheSameSeed(t *testing.T) {
 	written := func(seed uint64) string {
-		dir := t.TempDir()
-		rules, objects := filepath.Join(dir, "rules"), filepath.Join(dir, "objects")
-		if err := writeEstate(rules, objects, 100, seed); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(filepath.Join(objects, "all.yaml"))
+		files, _, err := writeEstate(t.TempDir(), 100, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(text)
+		objects, err := os.ReadFile(filepath.Join(files.objects, "all.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reviews, err := os.ReadFile(files.reviews)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(objects) + string(reviews)
 	}
 	first := written(1)
 	if first != written(1) {

@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"evenkeel.dev/evenkeel/hack/bench/internal/reviews"
 )
 
 // estateRules are ConstraintTemplates and constraints that use each feature of Gatekeeper's Rego engine.
@@ -28,39 +30,56 @@ type estate struct{ *rand.Rand }
 
 func (e estate) one(of ...any) any { return of[e.IntN(len(of))] }
 
-// writeEstate writes the rules, and count objects of a seed, into two folders.
-func writeEstate(rules, objects string, count int, seed uint64) error {
+// estateFiles are those of an estate: a folder of rules and one of objects, as check and gator read them, and the
+// reviews of these objects, one a line.
+type estateFiles struct{ rules, objects, reviews string }
+
+// writeEstate writes the rules, count objects of a seed, and what the API server would ask of them, into a folder.
+// It says how many reviews there are.
+func writeEstate(dir string, count int, seed uint64) (files estateFiles, asked int, err error) {
 	e := estate{rand.New(rand.NewPCG(seed, seed))}
-	var text bytes.Buffer
-	write := func(object map[string]any) error {
+	objects := e.objects(count)
+	made := reviews.Of(e.Rand, objects, e.again)
+	files = estateFiles{filepath.Join(dir, "rules"), filepath.Join(dir, "objects"), filepath.Join(dir, "reviews")}
+	var documents, lines bytes.Buffer
+	for _, object := range objects {
 		raw, err := json.Marshal(object)
-		fmt.Fprintf(&text, "---\n%s\n", raw)
-		return err
-	}
-	for _, name := range estateNamespaces() {
-		if err := write(e.object("v1", "Namespace", "", name)); err != nil {
-			return err
+		if err != nil {
+			return files, 0, err
 		}
+		fmt.Fprintf(&documents, "---\n%s\n", raw)
+	}
+	for _, review := range made {
+		raw, err := json.Marshal(review)
+		if err != nil {
+			return files, 0, err
+		}
+		lines.Write(append(raw, '\n'))
+	}
+	for file, content := range map[string][]byte{filepath.Join(files.rules, "all.yaml"): estateRules,
+		filepath.Join(files.objects, "all.yaml"): documents.Bytes(), files.reviews: lines.Bytes()} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return files, 0, err
+		}
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			return files, 0, err
+		}
+	}
+	return files, len(made), nil
+}
+
+// objects are the namespaces, what rules look up besides, and count others.
+func (e estate) objects(count int) (all []map[string]any) {
+	for _, name := range estateNamespaces() {
+		all = append(all, e.object("v1", "Namespace", "", name))
 	}
 	for _, class := range []string{"public", "internal"} {
-		if err := write(e.object("networking.k8s.io/v1", "IngressClass", "", class)); err != nil {
-			return err
-		}
+		all = append(all, e.object("networking.k8s.io/v1", "IngressClass", "", class))
 	}
 	for n := range count {
-		if err := write(e.next(n)); err != nil {
-			return err
-		}
+		all = append(all, e.next(n))
 	}
-	for dir, content := range map[string][]byte{rules: estateRules, objects: text.Bytes()} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "all.yaml"), content, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return all
 }
 
 // object is one with labels by chance; without a namespace it is one of the cluster.
@@ -85,17 +104,35 @@ func (e estate) object(apiVersion, kind, namespace, name string) map[string]any 
 func (e estate) next(n int) map[string]any {
 	namespace := estateNamespaces()[e.IntN(len(estateNamespaces()))]
 	name := fmt.Sprintf("%v-%d", e.one("web", "store", "job"), n)
-	switch e.IntN(5) {
-	case 0:
-		return e.with(e.object("v1", "Pod", namespace, name), "spec", e.pod())
-	case 1:
-		return e.with(e.object("v1", "ConfigMap", namespace, name), "data", e.data())
-	case 2:
-		return e.with(e.object("v1", "Service", namespace, name), "spec", map[string]any{"ports": e.ports()})
-	case 3:
-		return e.with(e.object("networking.k8s.io/v1", "Ingress", namespace, name), "spec", e.ingress())
+	kinds := []string{"Pod", "ConfigMap", "Service", "Ingress", "ClusterRole"}
+	return e.of(kinds[e.IntN(len(kinds))], namespace, name)
+}
+
+// again is an object of the same kind and name, which differs from it by chance, as after an update.
+func (e estate) again(object map[string]any) map[string]any {
+	kind, _ := object["kind"].(string)
+	metadata, _ := object["metadata"].(map[string]any)
+	namespace, _ := metadata["namespace"].(string)
+	name, _ := metadata["name"].(string)
+	return e.of(kind, namespace, name)
+}
+
+func (e estate) of(kind, namespace, name string) map[string]any {
+	switch kind {
+	case "Pod":
+		return e.with(e.object("v1", kind, namespace, name), "spec", e.pod())
+	case "ConfigMap":
+		return e.with(e.object("v1", kind, namespace, name), "data", e.data())
+	case "Service":
+		return e.with(e.object("v1", kind, namespace, name), "spec", map[string]any{"ports": e.ports()})
+	case "Ingress":
+		return e.with(e.object("networking.k8s.io/v1", kind, namespace, name), "spec", e.ingress())
+	case "ClusterRole":
+		return e.with(e.object("rbac.authorization.k8s.io/v1", kind, "", name), "rules", []any{})
+	case "IngressClass":
+		return e.object("networking.k8s.io/v1", kind, "", name)
 	default:
-		return e.with(e.object("rbac.authorization.k8s.io/v1", "ClusterRole", "", name), "rules", []any{})
+		return e.object("v1", kind, "", name)
 	}
 }
 

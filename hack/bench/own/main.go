@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command own answers admission reviews by Evenkeel's webhook, to be measured. It goes from the bytes of an
-// AdmissionReview to those of the answer without a network, as hack/bench/gator/engine does by Gatekeeper's engine;
-// with --serve it answers over TLS by Evenkeel's server. The policies are what migrate makes of ConstraintTemplates and
-// constraints.
+// AdmissionReview to those of the answer without a network, as hack/bench/gator/engine does by Gatekeeper's
+// engine; with --serve it answers over TLS by Evenkeel's server, and with --known it says whole verdicts. The
+// policies are what migrate makes of ConstraintTemplates and constraints.
 package main
 
 import (
@@ -33,6 +33,7 @@ import (
 func main() {
 	file := flag.String("rules", "", "ConstraintTemplates and constraints")
 	reviews := flag.String("reviews", "", "the AdmissionReviews to answer, one a line")
+	known := flag.String("known", "", "with --reviews, the objects of the cluster: prints verdicts whole")
 	limit := flag.Duration("time", 0, "print what a review takes, measured for this long")
 	profile := flag.String("profile", "", "where the processors' profile of the measurement is written")
 	engine := flag.String("engine", "compiled", "compiled or topdown")
@@ -56,6 +57,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	do := func() error {
+		if *known != "" {
+			return tell(ctx, *file, *reviews, *known, judging{*engine, *reuse})
+		}
 		return run(ctx, *file, *reviews, judging{*engine, *reuse},
 			asked{allocations: *allocations, decoded: *decoded, limit: *limit})
 	}
@@ -133,8 +137,12 @@ func policies(ctx context.Context, file string, by judging) (*catalog.Snapshot, 
 	return c.Snapshot(), nil
 }
 
-// handler is the webhook's endpoint of the policies, which judge as judge does.
-func handler(judge review.Judge) (http.Handler, error) {
+// handler is the webhook's endpoint of the policies, which judge as judge does, in a cluster that has every
+// namespace.
+func handler(judge review.Judge) (http.Handler, error) { return handlerIn(namespaces{}, judge) }
+
+// handlerIn is the same in a cluster of some namespaces.
+func handlerIn(known review.Namespaces, judge review.Judge) (http.Handler, error) {
 	metrics, err := serving.NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		return nil, err
@@ -148,7 +156,7 @@ func handler(judge review.Judge) (http.Handler, error) {
 			Clock: clock.RealClock{}, Log: logr.Discard()},
 		Class:      v1alpha1.FailurePolicyIgnore, // that of Gatekeeper's webhook
 		Judge:      func() review.Judge { return judge },
-		Namespaces: namespaces{},
+		Namespaces: known,
 		Verdicts:   counts,
 	}, nil
 }

@@ -59,6 +59,25 @@ deny contains "an element" if { some kind in ["Job", "Pod"]; input.object.kind i
 	}
 }
 
+// TestANegatedLookupAmongRulesIsJudged holds what OPA's planner gets wrong: that a rule gives another value than
+// the one that is looked for was taken for what is looked for, so that the violation was missed.
+func TestANegatedLookupAmongRulesIsJudged(t *testing.T) {
+	c := compile(t, podPolicy(header+`
+allowed.Pod := "never"
+allowed.Job := "always"
+deny contains "not always" if not allowed[input.object.kind] == "always"
+deny contains "not at all" if not allowed[input.object.apiVersion]
+deny contains "never" if not allowed[input.object.kind] != "never"
+`))
+	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
+		decision := evaluate(t, c.On(engine), input(t, podRequest()), time.Minute)
+		if len(decision.Violations) != 3 || decision.Engine != rego.Topdown {
+			t.Errorf("%s: %s finds %v, want three violations by topdown", engine, decision.Engine,
+				decision.Violations)
+		}
+	}
+}
+
 // TestPoliciesWithOneRuleShareWhatIsCompiled binds one rule to many parameters: what is
 // compiled is compiled once, in less than a second of CPU for three hundred of them.
 func TestPoliciesWithOneRuleShareWhatIsCompiled(t *testing.T) {

@@ -65,23 +65,31 @@ func read(file string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
+// know takes objects up into the inventory, and the Namespaces among them.
+func (g *engine) know(ctx context.Context, objects []*unstructured.Unstructured) error {
+	for _, u := range objects {
+		if u.GetKind() == "Namespace" && u.GetAPIVersion() == "v1" {
+			namespace := &corev1.Namespace{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, namespace); err != nil {
+				return err
+			}
+			g.namespaces[namespace.Name] = namespace
+		}
+		if _, err := g.client.AddData(ctx, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // audit judges objects as the manager's audit does, with all of them as its inventory.
 func (g *engine) audit(ctx context.Context, file string) ([]result, error) {
 	objects, err := read(file)
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range objects {
-		if u.GetKind() == "Namespace" && u.GetAPIVersion() == "v1" {
-			namespace := &corev1.Namespace{}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, namespace); err != nil {
-				return nil, err
-			}
-			g.namespaces[namespace.Name] = namespace
-		}
-		if _, err := g.client.AddData(ctx, u); err != nil {
-			return nil, err
-		}
+	if err := g.know(ctx, objects); err != nil {
+		return nil, err
 	}
 	found := []result{}
 	for _, u := range objects {

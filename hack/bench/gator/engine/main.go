@@ -4,8 +4,9 @@
 // server's JSON, and a cluster-scoped object has no Namespace; the command gator test does both otherwise.
 //
 // With --objects it says what the audit finds of each, in the form of gator test. With --reviews it answers
-// AdmissionReviews, from their bytes, and with --pages it says what the audit finds of the objects of pages of a list,
-// from their bytes; with --time as well, it prints what one of them takes of the processors.
+// AdmissionReviews, from their bytes, and with --pages it says what the audit finds of the objects of pages of a
+// list, from their bytes; with --time as well, it prints what one of them takes of the processors. With --known it
+// says whole verdicts of reviews, as the webhook of a cluster with the objects of a file.
 package main
 
 import (
@@ -31,32 +32,41 @@ func main() {
 	rules := flag.String("rules", "", "ConstraintTemplates and constraints")
 	objects := flag.String("objects", "", "the objects to judge")
 	reviews := flag.String("reviews", "", "the AdmissionReviews to answer, one a line")
+	known := flag.String("known", "", "with --reviews, the objects of the cluster")
 	pages := flag.String("pages", "", "the pages of a list to audit, one a line")
 	limit := flag.Duration("time", 0, "print what a review or an object takes, measured for this long")
 	flag.Parse()
-	if err := run(context.Background(), *rules, *objects, *reviews, *pages, *limit); err != nil {
+	if err := run(context.Background(), *rules, asked{*objects, *reviews, *known, *pages, *limit}); err != nil {
 		fmt.Fprintln(os.Stderr, "engine:", err)
 		os.Exit(2)
 	}
 }
 
-func run(ctx context.Context, rules, objects, reviews, pages string, limit time.Duration) error {
+// asked is what is to be judged, in files, and for how long it is measured.
+type asked struct {
+	objects, reviews, known, pages string
+	limit                          time.Duration
+}
+
+func run(ctx context.Context, rules string, ask asked) error {
 	g, err := newEngine(ctx, rules)
 	if err != nil {
 		return err
 	}
 	var answer any
 	switch {
-	case objects != "":
-		answer, err = g.audit(ctx, objects)
-	case pages != "" && limit > 0:
-		answer, err = g.measurePages(ctx, pages, limit)
-	case pages != "":
-		answer, err = g.auditPages(ctx, pages)
-	case limit > 0:
-		answer, err = g.measure(ctx, reviews, limit)
+	case ask.objects != "":
+		answer, err = g.audit(ctx, ask.objects)
+	case ask.known != "":
+		answer, err = g.verdicts(ctx, ask.reviews, ask.known)
+	case ask.pages != "" && ask.limit > 0:
+		answer, err = g.measurePages(ctx, ask.pages, ask.limit)
+	case ask.pages != "":
+		answer, err = g.auditPages(ctx, ask.pages)
+	case ask.limit > 0:
+		answer, err = g.measure(ctx, ask.reviews, ask.limit)
 	default:
-		answer, err = g.admit(ctx, reviews)
+		answer, err = g.admit(ctx, ask.reviews)
 	}
 	if err != nil {
 		return err

@@ -10,15 +10,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"pgregory.net/rapid"
+
+	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
 
-// writer writes a small policy of everything that Rego has. A rule refers to those before it
-// only, so that few policies are recursive; that some don't compile all the same is no matter.
+// writer writes a small policy of everything that Rego has. A rule refers to those before it only, so that few
+// policies are recursive; one that doesn't compile is left out.
 type writer struct {
 	t *rapid.T
 	// rules and functions are those that were written already.
-	rules, functions []string
+	rules []string
+	// functions are the calls that may be written, with %s for each argument.
+	functions []string
 	// vars are the variables in scope, and names counts them.
 	vars  []string
 	names int
@@ -26,19 +31,31 @@ type writer struct {
 	keys [2]string
 }
 
-// WritePolicy gives a module of package test, and the names of its rules. They read what Inputs and Data have, among
-// other things.
+// WritePolicy gives a module of package test that compiles, and the names of its rules. They read what Inputs and
+// Data have, among other things. One policy in ten has rules that the compiled engine leaves to topdown.
 func WritePolicy(t *rapid.T) (module string, rules []string) {
 	w := &writer{t: t}
-	var out []string
-	for range w.upTo(5) + 1 {
-		if w.one(4) {
-			out = append(out, w.aFunction())
-		} else {
-			out = append(out, w.aRule()...)
-		}
+	module = "package test\n"
+	fits := func(c *ast.Compiler) bool { return planner.NeedsTopdown(c) == "" }
+	if w.one(10) {
+		fits = func(*ast.Compiler) bool { return true }
 	}
-	return "package test\n\n" + used(strings.Join(out, "\n\n")) + "\n", w.rules
+	for range w.upTo(6) + 5 {
+		before := *w
+		written := ""
+		if w.one(4) {
+			written = w.aFunction()
+		} else {
+			written = strings.Join(w.aRule(), "\n\n")
+		}
+		with := module + "\n" + used(written) + "\n"
+		if c, err := ast.CompileModules(map[string]string{"test.rego": with}); err != nil || !fits(c) {
+			w.rules, w.functions = before.rules, before.functions
+			continue
+		}
+		module = with
+	}
+	return module, w.rules
 }
 
 // used adds a use of each variable that nothing uses, or takes its name away: such policies don't compile.
@@ -76,28 +93,10 @@ func (w *writer) fresh() string {
 	return fmt.Sprintf("v%d", w.names)
 }
 
-func (w *writer) aFunction() string {
-	name := fmt.Sprintf("f%d", len(w.functions))
-	var definitions []string
-	for range w.upTo(1) + 1 {
-		arg := w.of("x", "[x, y]", `{"a": x}`, "x", `"a"`, "1")
-		w.vars = nil
-		for _, v := range []string{"x", "y"} {
-			if strings.Contains(arg, v) {
-				w.vars = append(w.vars, v)
-			}
-		}
-		body := w.body(2)
-		definitions = append(definitions, fmt.Sprintf("%s(%s) := %s if {\n%s}", name, arg, w.term(1), body))
-	}
-	w.functions = append(w.functions, name)
-	return strings.Join(definitions, "\n\n")
-}
-
 // aRule writes the definitions of one rule, of one kind mostly.
 func (w *writer) aRule() []string {
 	name := fmt.Sprintf("r%d", len(w.rules))
-	kind := w.upTo(8)
+	kind := w.upTo(11)
 	// All definitions below a computed key have the same keys: OPA's checker of types recurses for ever where they
 	// overlap, and policies that do are refused.
 	w.keys = [2]string{w.of("", "", `"a"`, `"b"`, "1"), w.of("", "", `"a"`, `"b"`, "1")}
@@ -111,7 +110,9 @@ func (w *writer) aRule() []string {
 		out = append(out, w.definition(name, kind, body))
 	}
 	if kind == 0 && w.one(2) {
-		out = append(out, fmt.Sprintf("default %s := %s", name, w.scalar()))
+		w.vars = nil
+		value := w.of(w.scalar(), "[x | some x in input.list]", "{}")
+		out = append(out, fmt.Sprintf("default %s := %s", name, value))
 	}
 	w.rules = append(w.rules, name)
 	return out
@@ -121,13 +122,7 @@ func (w *writer) definition(name string, kind int, body string) string {
 	tail := fmt.Sprintf(" if {\n%s}", body)
 	switch kind {
 	case 0, 1:
-		out := name + " := " + w.term(1) + tail
-		if w.one(3) {
-			w.vars = nil
-			body := w.body(2)
-			out += fmt.Sprintf(" else := %s if {\n%s}", w.term(1), body)
-		}
-		return out
+		return name + " := " + w.term(1) + tail + w.otherwise(nil)
 	case 2, 3:
 		return name + " contains " + w.term(1) + tail
 	case 4:
@@ -138,9 +133,39 @@ func (w *writer) definition(name string, kind int, body string) string {
 		return fmt.Sprintf("%s[%s] contains %s%s", name, w.keyAt(0), w.term(1), tail)
 	case 7:
 		return fmt.Sprintf("%s.%s := %s%s", name, w.of("a", "b"), w.term(1), tail)
-	default:
+	case 8:
 		return fmt.Sprintf("%s[%s].%s := %s%s", name, w.keyAt(0), w.of("a", "b"), w.term(0), tail)
+	default:
+		return w.longDefinition(name, kind, tail)
 	}
+}
+
+// longDefinition is one of three keys, or of a text before a computed one.
+func (w *writer) longDefinition(name string, kind int, tail string) string {
+	switch kind {
+	case 9:
+		return fmt.Sprintf("%s.%s[%s] := %s%s", name, w.of("a", "b"), w.keyAt(0), w.term(1), tail)
+	case 10:
+		return fmt.Sprintf("%s.a[%s] contains %s%s", name, w.keyAt(0), w.term(1), tail)
+	default:
+		return fmt.Sprintf("%s[%s].a[%s] := %s%s", name, w.keyAt(0), w.keyAt(1), w.term(0), tail)
+	}
+}
+
+// otherwise is what a rule gives else, up to twice, with some variables in scope; empty most of the time.
+func (w *writer) otherwise(vars []string) (out string) {
+	for range 2 {
+		if !w.one(3) {
+			return out
+		}
+		w.vars = slices.Clone(vars)
+		if w.one(4) {
+			return out + " else := " + w.scalar()
+		}
+		body := w.body(2)
+		out += fmt.Sprintf(" else := %s if {\n%s}", w.term(1), body)
+	}
+	return out
 }
 
 // key is a variable where there is one, because what stands in a head must be safe.
@@ -163,73 +188,6 @@ func (w *writer) keyAt(i int) string {
 	}
 }
 
-func (w *writer) body(most int) string {
-	var b strings.Builder
-	for range w.upTo(most) + 1 {
-		b.WriteString("\t" + w.expression(2) + "\n")
-	}
-	return b.String()
-}
-
-// expression writes one line of a body, and may bring a variable into scope.
-func (w *writer) expression(depth int) string {
-	switch w.upTo(15) {
-	case 15:
-		v := w.fresh()
-		w.vars = append(w.vars, v)
-		return w.of("input.list", "input.map", "input", w.anyOf(w.rules, "input.map")) + "[" + v + "]"
-	case 0, 1:
-		term, v := w.term(depth), w.fresh()
-		w.vars = append(w.vars, v)
-		return v + " := " + term
-	case 2, 3, 4:
-		term, v := w.collection(depth), w.fresh()
-		w.vars = append(w.vars, v)
-		return "some " + v + " in " + term + "\n\t[" + v + "] != []" // a variable must be used
-	case 5:
-		term, k, v := w.collection(depth), w.fresh(), w.fresh()
-		w.vars = append(w.vars, k, v)
-		return fmt.Sprintf("some %s, %s in %s\n\t[%s, %s] != []", k, v, term, k, v)
-	case 6:
-		return "not " + w.test(depth-1)
-	case 7:
-		outer, v := slices.Clone(w.vars), w.fresh()
-		term := w.collection(depth - 1)
-		w.vars = append(w.vars, v)
-		inner := w.test(depth - 1)
-		w.vars = outer
-		return fmt.Sprintf("every %s in %s { %s }", v, term, inner)
-	case 8:
-		return w.with(depth)
-	case 9:
-		source, v := w.of("input.list", "input.map", "input"), w.fresh()
-		w.vars = append(w.vars, v)
-		return fmt.Sprintf("%s := %s[_]", v, source)
-	case 10:
-		a, b := w.fresh(), w.fresh()
-		term := w.term(depth - 1)
-		w.vars = append(w.vars, a, b)
-		return fmt.Sprintf("[%s, %s] = [%s, %s]", a, b, term, w.scalar())
-	default:
-		return w.test(depth)
-	}
-}
-
-func (w *writer) with(depth int) string {
-	v := w.fresh()
-	inner := w.term(depth - 1)
-	if len(w.rules) > 0 && !w.one(3) {
-		inner = w.reference()
-	}
-	target := w.of("input", "input.a", "input.map.k", "data.base", "data.base.x", "data.test."+w.anyOf(w.rules, "none"))
-	if len(w.functions) > 0 && w.one(4) {
-		target = w.of(w.functions...)
-	}
-	value := w.term(0)
-	w.vars = append(w.vars, v)
-	return fmt.Sprintf("%s := %s with %s as %s", v, inner, target, value)
-}
-
 func (w *writer) anyOf(names []string, otherwise string) string {
 	if len(names) == 0 {
 		return otherwise
@@ -237,149 +195,13 @@ func (w *writer) anyOf(names []string, otherwise string) string {
 	return w.of(names...)
 }
 
-// test writes an expression that holds or doesn't.
-func (w *writer) test(depth int) string {
-	a, b := w.term(depth-1), w.term(depth-1)
-	if w.one(2) {
-		a = w.reference() // of any type, for all that the compiler knows
-	}
-	switch w.upTo(8) {
-	case 0, 1:
-		return a + " == " + b
-	case 2:
-		return a + " != " + b
-	case 3:
-		return a + " " + w.of("<", "<=", ">", ">=") + " " + b
-	case 4:
-		return a + " in " + w.collection(depth-1)
-	case 5:
-		return w.of("is_string", "is_number", "is_object", "is_array", "is_null") + "(" + a + ")"
-	case 6:
-		return w.of("startswith", "endswith", "contains") + `(input.name, "n")`
-	case 7:
-		return w.reference()
-	default:
-		return a
-	}
-}
-
-func (w *writer) scalar() string {
-	return w.of(`"a"`, `"b"`, `"k"`, "0", "1", "2.5", "-1", "true", "false", "null", `""`)
-}
-
-func (w *writer) number() string {
-	return w.of("0", "1", "2.5", "7", "input.a", "input.map.k", "count(input.list)")
-}
-
-func (w *writer) reference() string {
-	if len(w.rules) == 0 || w.one(3) {
-		return w.of("input.a", "input.name", "input.list[0]", "input.map.k", "input.map.o.p", "input.nothing",
-			"input.list[1].q",
-			"data.base.x", "data.base", "data.base.n[0]", "input")
-	}
-	ref := w.of("data.test."+w.of(w.rules...), w.of(w.rules...))
-	switch w.upTo(4) {
-	case 0:
-		ref += "." + w.of("a", "b")
-	case 1:
-		ref += "[" + w.key() + "]"
-	}
-	return ref
-}
-
-// collection writes a term that may well have elements.
-func (w *writer) collection(depth int) string {
-	switch w.upTo(6) {
-	case 0:
-		return "input.list"
-	case 1:
-		return "input.map"
-	case 2:
-		return fmt.Sprintf("[%s, %s]", w.term(depth-1), w.scalar())
-	case 3:
-		return fmt.Sprintf("{%s, %s}", w.scalar(), w.term(depth-1))
-	case 4:
-		if w.one(2) {
-			return fmt.Sprintf("{%s: %s, %s: %s}", w.key(), w.term(depth-1), w.key(), w.term(0))
-		}
-		return fmt.Sprintf("{%q: %s}", w.of("a", "k"), w.term(depth-1))
-	default:
-		return w.reference()
-	}
-}
-
-func (w *writer) term(depth int) string {
-	if depth <= 0 {
-		return w.leaf()
-	}
-	switch w.upTo(11) {
-	case 0, 1:
-		return w.leaf()
-	case 2:
-		return w.collection(depth)
-	case 3, 4:
-		return w.comprehension(depth)
-	case 5:
-		return w.of("[]", "{}", "set()")
-	case 6:
-		return "count(" + w.collection(depth-1) + ")"
-	case 7:
-		return fmt.Sprintf("object.get(%s, %s, %s)", w.of("input", "input", "input.map", w.reference()),
-			w.of(`"a"`, `"none"`, `["map", "o", "p"]`, `["map", "none"]`, `["list", 1, "q"]`, `[]`, w.leaf()), w.scalar())
-	case 8:
-		return fmt.Sprintf(`sprintf("%%v", [%s])`, w.term(depth-1))
-	case 9:
-		return "(" + w.number() + " " + w.of("+", "-", "*", "/", "%") + " " + w.number() + ")"
-	case 10:
-		return w.operation(depth)
-	default:
-		return w.reference()
-	}
-}
-
-func (w *writer) leaf() string {
-	if len(w.vars) > 0 && w.one(2) {
-		return w.of(w.vars...) + w.of("", "", "", "", "", "", "", "", ".a", "."+w.of("q", "k", "o"))
-	}
-	return w.of(w.scalar(), w.reference())
-}
-
-// operation is one on sets, or a call.
-func (w *writer) operation(depth int) string {
-	switch {
-	case w.one(3):
-		return fmt.Sprintf("({%s} %s {%s, %s})", w.number(), w.of("|", "&", "-"), w.number(), w.scalar())
-	case len(w.functions) > 0:
-		return w.of(w.functions...) + "(" + w.term(depth-1) + ")"
-	default:
-		return w.reference()
-	}
-}
-
-func (w *writer) comprehension(depth int) string {
-	outer, v := slices.Clone(w.vars), w.fresh()
-	defer func() { w.vars = outer }()
-	source := w.collection(depth - 1)
-	w.vars = append(slices.Clone(outer), v)
-	body := "some " + v + " in " + source
-	if w.one(2) {
-		body += "; " + w.test(depth-1)
-	}
-	switch w.upTo(2) {
-	case 0:
-		return fmt.Sprintf("[%s | %s]", w.term(depth-1), body)
-	case 1:
-		return fmt.Sprintf("{%s | %s}", w.term(depth-1), body)
-	default:
-		return fmt.Sprintf("{%s: %s | %s}", v, w.term(depth-1), body)
-	}
-}
-
-// Inputs are documents of the form that the rules expect, and one that isn't.
+// Inputs are documents of the form that the rules expect, and one that isn't one.
 func Inputs() []string {
 	return []string{
 		`{"a": 1, "name": "nn", "list": [1, {"q": "a"}, "b", 1], "map": {"k": "a", "o": {"p": [1]}, "a": true}}`,
 		`{"a": "a", "name": "b", "list": [], "map": {"k": {"a": 1}, "b": false, "1": null}, "nothing": {}}`,
+		`{"a": {"k": "a"}, "name": "a", "list": [[1, 2], {"a": {"b": 1}}, null, "a"],
+			"map": {"a": [0, "1"], "k": "b"}}`,
 		`"no object"`,
 	}
 }

@@ -34,6 +34,10 @@ func NeedsTopdown(compiler *ast.Compiler) string {
 		if e := functionBeforeDocument(compiler, rule); e != nil {
 			problems = append(problems, fmt.Sprintf("%s replaces a function before input or data in %s", rule.Ref(), e))
 		}
+		if ref := negatedLookup(compiler, rule); ref != nil {
+			problems = append(problems, fmt.Sprintf("%s negates %s, which may be any of some rules", rule.Ref(),
+				ref))
+		}
 		prefix := rule.Ref().StringPrefix()
 		for n := 1; n < len(prefix); n++ {
 			if other, ok := variable[prefix[:n].String()]; ok {
@@ -54,7 +58,27 @@ func problemsOf(rule *ast.Rule) (problems []string) {
 		problems = append(problems,
 			fmt.Sprintf("%s writes %s, of which topdown takes equal parts for different ones", rule.Ref(), literal))
 	}
+	if term := leftOut(rule); term != nil {
+		problems = append(problems,
+			fmt.Sprintf("%s has %s for an expression, which only topdown evaluates", rule.Ref(), term))
+	}
 	return problems
+}
+
+// leftOut is an expression of a rule that is a comprehension and nothing else; nil for none. It always holds, so
+// that OPA's planner leaves it out (planExprTerm of v1.22.2), and with it what goes wrong in it, which topdown
+// reports.
+func leftOut(rule *ast.Rule) (found *ast.Term) {
+	ast.WalkExprs(rule, func(e *ast.Expr) bool {
+		if term, alone := e.Terms.(*ast.Term); alone {
+			switch term.Value.(type) {
+			case *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension:
+				found = term
+			}
+		}
+		return found != nil
+	})
+	return found
 }
 
 // functionBeforeDocument is an expression of a rule that replaces a function and then, by a later `with`, input, data

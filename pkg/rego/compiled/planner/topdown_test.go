@@ -39,6 +39,24 @@ func TestNeedsTopdown(t *testing.T) {
 			rules: "f(x) := x\ng(x) := 1\nq if f(1) == input.a\np if q with input.a as 1 with f as g"},
 		"functions replaced alone don't": {
 			rules: "f(x) := x\ng(x) := 1\nq if f(1) == count([])\np if q with f as g with count as g"},
+		"a comprehension that nothing uses": {rules: "p if { [x | x := to_number(input.a)]; input.b }",
+			want: "data.test.p has [__local0__ | "},
+		"a comprehension within a literal that nothing uses": {
+			rules: "p if { [1, {x | x := to_number(input.a)}] }"},
+		"one that nothing uses in an else": {rules: "p if input.a else if { {x: 1 | x := input.b} }",
+			want: "for an expression, which only topdown evaluates"},
+		"a comprehension whose value is used doesn't": {
+			rules: "p if { xs := [x | x := input.a]; count(xs) == 1 }"},
+		"a negated lookup among rules": {rules: "p.a := 1\nq if not p[input.a] == 2",
+			want: "data.test.q negates data.test.p[__local0__], which may be any of some rules"},
+		"a negated lookup below a rule of rules": {
+			rules: "p.a.b := 1\nq if not p.a[input.a]", want: "data.test.q negates"},
+		"a negated lookup within a comprehension": {
+			rules: "p.a := 1\nq if { [x | x := input.b; not p[x]] != [] }", want: "data.test.q negates"},
+		"a lookup among rules that isn't negated": {rules: "p.a := 1\nq if p[input.a] == 2"},
+		"a negated lookup in what one rule gives doesn't": {
+			rules: "p contains 1\nr[x] := 1 if some x in input\n" +
+				"q if { not p[input.a]; not r[input.a]; not data.b[input.a] }"},
 		"what is looked for among variables doesn't": {rules: `p if { x := "a"; input.a in [x, "b"] }`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reviews
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// asked is one review of each operation, and one that Evenkeel never judges.
+func asked() []Request {
+	return []Request{{Operation: "CREATE", Name: "web"}, {Operation: "UPDATE"}, {Operation: "DELETE"},
+		{Operation: "CONNECT", SubResource: "exec"}, {Operation: "UPDATE", SubResource: "status"}}
+}
+
+// said are verdicts of them: the creation is refused, the others have warnings.
+func said() []Verdict {
+	warned := Verdict{Allowed: true, Violations: []string{"warn a: old"}}
+	return []Verdict{{Violations: []string{"deny a: no owner", "deny a: no owner"}}, warned, warned, warned,
+		{Allowed: true}}
+}
+
+func TestVerdictsAreTheSameOrToldApart(t *testing.T) {
+	of := func(i int, v Verdict) []Verdict {
+		all := slices.Clone(said())
+		all[i] = v
+		return all
+	}
+	for name, tc := range map[string]struct {
+		theirs, ours []Verdict
+		says         string // empty: no error
+	}{
+		"the same":        {said(), said(), ""},
+		"told less often": {said(), of(0, Verdict{Violations: []string{"deny a: no owner"}}), "CREATE of  /web"},
+		"allowed": {said(), of(0, Verdict{Allowed: true, Violations: said()[0].Violations}),
+			"allowed true, of 2 violations alone []"},
+		"what is never judged, judged by Gatekeeper": {of(4, Verdict{Violations: []string{"deny a: x"}}), said(),
+			""},
+		"what is never judged, judged by Evenkeel": {said(), of(4, Verdict{Violations: []string{"deny a: x"}}),
+			`alone ["deny a: x"]`},
+		"no answer":       {said(), said()[:3], "evenkeel 3"},
+		"nothing refused": {of(0, Verdict{Allowed: true}), of(0, Verdict{Allowed: true}), "proves nothing"},
+		"nothing of CONNECT": {of(3, Verdict{Allowed: true}), of(3, Verdict{Allowed: true}),
+			"nothing is found of any CONNECT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			counted, err := Same(asked(), tc.theirs, tc.ours)
+			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("it says %v, want %q", err, tc.says)
+			}
+			if err == nil && (counted.Reviews != 4 || counted.LeftOut != 1 || counted.Refused != 1 ||
+				counted.Violations != 5) {
+				t.Errorf("counted are %+v", counted)
+			}
+		})
+	}
+}
