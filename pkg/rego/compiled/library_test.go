@@ -14,7 +14,7 @@ import (
 
 // library is where Evenkeel's policies are, read as files: this package knows nothing of
 // what loads them.
-const library = "../../../../policies"
+const library = "../../../policies"
 
 // libraryPolicies are the modules of each policy, by package, with those that all import.
 func libraryPolicies(t testing.TB) map[string][]string {
