@@ -52,9 +52,9 @@ func (l *lookingUp) body(depth int) string {
 }
 
 func (l *lookingUp) expression(depth int) string {
-	choice := rapid.IntRange(0, 11).Draw(l.t, "expression")
+	choice := rapid.IntRange(0, 13).Draw(l.t, "expression")
 	if depth == 0 {
-		choice %= 8
+		choice %= 10
 	}
 	switch choice {
 	case 0, 1:
@@ -75,19 +75,24 @@ func (l *lookingUp) expression(depth int) string {
 		return fmt.Sprintf("f(%s)", l.namespace())
 	case 7:
 		return fmt.Sprintf("data.inventory.cluster.v1.Namespace[%s].metadata.labels.a", l.namespace())
-	case 8:
-		return fmt.Sprintf("count([1 | %s]) > 0", l.body(depth-1))
+	case 8: // it may fail before it is known which namespace is meant
+		v := l.fresh()
+		return fmt.Sprintf("some %s\nto_number(data.inventory.namespace[%s].v1.Service[_].spec.a) > 0\n%s == %s", v, v, v,
+			l.namespace())
 	case 9:
-		return fmt.Sprintf("every k in [1] {\nk == 1\n%s\n}", l.body(depth-1))
+		v, is := l.fresh(), l.namespace()
+		l.vars = append(l.vars, v)
+		return fmt.Sprintf("some %s in [%s, %s]\nnot %s = %s", v, is, l.namespace(), v, l.namespace())
 	case 10:
-		return fmt.Sprintf("not g%d", l.helper(depth-1))
+		return fmt.Sprintf("count([1 | %s]) > 0", l.body(depth-1))
+	case 11:
+		return fmt.Sprintf("every k in [1] {\nk == 1\n%s\n}", l.body(depth-1))
+	case 12:
+		return fmt.Sprintf("not g%d", rapid.IntRange(0, 1).Draw(l.t, "helper"))
 	default:
 		return fmt.Sprintf("count({k | some k in [%s]\n%s}) == 0", l.namespace(), l.body(depth-1))
 	}
 }
-
-// helper is the number of one of the helper rules, of which the policy has two.
-func (l *lookingUp) helper(int) int { return rapid.IntRange(0, 1).Draw(l.t, "helper") }
 
 func (l *lookingUp) policy() *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{}
@@ -104,8 +109,8 @@ func (l *lookingUp) policy() *v1alpha1.ClusterRegoPolicy {
 	return p
 }
 
-// surroundings are tables of Services in some namespaces, and of these: the same in "a" for the same seed, while those
-// elsewhere may be any.
+// surroundings are tables of Services in some namespaces, and of the Namespaces: as own says in "a", and elsewhere in any
+// way.
 func surroundings(t *rapid.T, references []inventory.Reference, own []string) *inventory.Joined {
 	var tables []*inventory.Table
 	put := func(table *inventory.Table, kind, namespace, name, value string) {
