@@ -205,7 +205,8 @@ func TestASinkTellsWhereSomethingHasChanged(t *testing.T) {
 		changed []string
 	}{
 		"Service": {"the namespaces that they live in",
-			[]*unstructured.Unstructured{named("a", "x", "1"), named("b", "y", "1"), named("a", "z", "1")}, []string{"a", "b"}},
+			[]*unstructured.Unstructured{named("a", "x", "1"), named("b", "y", "1"), named("a", "z", "1")},
+			[]string{"a", "b"}},
 		"Namespace": {"a Namespace itself", []*unstructured.Unstructured{named("", "a", "1")}, []string{"a"}},
 		"Node":      {"what lives in none may concern all", []*unstructured.Unstructured{named("", "a", "1")}, nil},
 	} {

@@ -51,7 +51,8 @@ func (e change) object() *unstructured.Unstructured {
 }
 
 func newLagging(t *rapid.T) *lagging {
-	w := &lagging{t: t, scanned: newScanned(inForce("p", "r1")), objects: map[string]int{}, before: map[string]int{}, latest: 1, shown: 1}
+	w := &lagging{t: t, scanned: newScanned(inForce("p", "r1")), objects: map[string]int{},
+		before: map[string]int{}, latest: 1, shown: 1}
 	verdict := func(r *policy.Request) []policy.Decision {
 		return []policy.Decision{{Policy: "p", Revision: "r1",
 			Violations: []policy.Violation{{Message: fmt.Sprintf("looked up %d", w.looked)}}}}
@@ -141,8 +142,9 @@ func TestAPartialPassBesideAWatchThatLagsBehind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newLagging(t)
 		names := []string{"a", "b", "c"}
+		steps := rapid.SampledFrom([]string{"write", "delete", "watch", "watch", "look up", "partial", "partial"})
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"write", "delete", "watch", "watch", "look up", "partial", "partial"}).Draw(t, "step") {
+			switch steps.Draw(t, "step") {
 			case "write":
 				w.write(rapid.SampledFrom(names).Draw(t, "name"), false)
 			case "delete":
@@ -173,8 +175,8 @@ func TestAPartialPassBesideAWatchThatLagsBehind(t *testing.T) {
 		for _, f := range findings {
 			want := strconv.Itoa(w.objects[f.Name])
 			if f.ResourceVersion != want || f.Message != fmt.Sprintf("looked up %d", w.looked) {
-				t.Errorf("%s is at version %s, and recorded at %s: %s, want looked up %d", f.Name, want, f.ResourceVersion,
-					f.Message, w.looked)
+				t.Errorf("%s is at version %s, and recorded at %s: %s, want looked up %d", f.Name, want,
+					f.ResourceVersion, f.Message, w.looked)
 			}
 			delete(w.objects, f.Name)
 		}

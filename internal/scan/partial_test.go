@@ -39,8 +39,8 @@ func (l *lists) react(w *world) clienttesting.ReactionFunc {
 		if l.fail != nil && a.GetNamespace() != "" {
 			return true, nil, l.fail
 		}
-		found, err := w.client.Tracker().List(configMapResource, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
-			a.GetNamespace())
+		kind := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+		found, err := w.client.Tracker().List(configMapResource, kind, a.GetNamespace())
 		if err != nil {
 			return true, nil, err
 		}
@@ -82,7 +82,7 @@ func TestAPartialPassListsNoMoreThanItHasTo(t *testing.T) {
 		"it can be": {"one list of one namespace", "21", nil, false},
 		"it may not be listed": {"permissions in a namespace may be less than those in the cluster", "20",
 			apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil), true},
-		"the list has expired":             {"it is begun anew, as a whole", "20", apierrors.NewResourceExpired("too old"), true},
+		"the list has expired":             {"it begins again", "20", apierrors.NewResourceExpired("too old"), true},
 		"the list is older than the watch": {"it may lack what the watch has shown", "5", nil, true},
 		"versions can't be compared":       {"so nobody knows which is older", "v7", nil, true},
 	}
@@ -92,7 +92,8 @@ func TestAPartialPassListsNoMoreThanItHasTo(t *testing.T) {
 			w := newWorld(t, func(o *Options) { o.ResyncPeriod = 10_000 * time.Hour })
 			w.client.PrependReactor("list", "configmaps", l.react(w))
 			namespace := func(name, env string) *corev1.Namespace {
-				return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"env": env}}}
+				return &corev1.Namespace{
+					ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"env": env}}}
 			}
 			for _, name := range []string{"ns", "other"} {
 				o := versioned(name, "3", nil)

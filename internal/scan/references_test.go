@@ -128,7 +128,8 @@ func TestChangesInANamespaceJudgeWhatLivesThere(t *testing.T) {
 	set := func(name, kind, lookup string) {
 		p := &v1alpha1.ClusterRegoPolicy{}
 		p.Name = name
-		p.Spec.Rego.Main = "package " + name + "\n\ndeny contains \"x\" if data.inventory.namespace[" + lookup + "].v1.Service\n"
+		p.Spec.Rego.Main = "package " + name + "\n\ndeny contains \"x\" if data.inventory.namespace[" + lookup +
+			"].v1.Service\n"
 		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{kind}}}
 		p.Spec.Match.References = []v1alpha1.ReferencedKind{{Kind: "Service"}}
 		if err := policies.Set(p); err != nil {

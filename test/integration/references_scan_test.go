@@ -68,7 +68,8 @@ var _ = Describe("What a policy refers to", func() {
 		namespace, other = suite.Namespace(ctx, "references"), suite.Namespace(ctx, "referred")
 	})
 
-	It("has what lives in a namespace judged anew, and nothing else, when rules look no further", func(ctx context.Context) {
+	It("has what lives in a namespace judged anew, and nothing else, when rules look no further", func(
+		ctx context.Context) {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "mine"), fixture.ConfigMap(other, "theirs"))
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, needsLimits, referring(configMaps),
 			func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = append(p.Spec.Match.Namespaces, other) }))
@@ -119,7 +120,8 @@ var _ = Describe("What a policy refers to", func() {
 func follower(ctx context.Context) func(context.Context, client.Object) string {
 	GinkgoHelper()
 	DeferCleanup(suite.AwaitAdmission) // the second one takes the webhooks' configurations away when it ends
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "evenkeel-leader"},
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: "evenkeel-leader"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("another"), LeaseDurationSeconds: new(int32(3600)),
 			AcquireTime: new(metav1.NowMicro()), RenewTime: new(metav1.NowMicro())}}
 	suite.Create(ctx, lease)
@@ -127,7 +129,8 @@ func follower(ctx context.Context) func(context.Context, client.Object) string {
 	ports, err := process.FreePorts(1)
 	Expect(err).NotTo(HaveOccurred())
 	at := fmt.Sprintf("localhost:%d", ports[0])
-	second := suite.NewManager("--leader-elect=true", fmt.Sprintf("--webhook-port=%d", ports[0]), "--webhook-url=https://"+at)
+	second := suite.NewManager("--leader-elect=true", fmt.Sprintf("--webhook-port=%d", ports[0]),
+		"--webhook-url=https://"+at)
 	Expect(second.Start(ctx)).To(Succeed())
 	return func(ctx context.Context, o client.Object) string {
 		GinkgoHelper()
@@ -154,8 +157,9 @@ func review(ctx context.Context, at string, authority []byte, o client.Object) s
 	Expect(err).NotTo(HaveOccurred())
 	body, err := json.Marshal(&admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
-		Request: &admissionv1.AdmissionRequest{UID: types.UID("1"), Operation: admissionv1.Create, Namespace: o.GetNamespace(),
-			Name: o.GetName(), Kind: metav1.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		Request: &admissionv1.AdmissionRequest{UID: types.UID("1"), Operation: admissionv1.Create,
+			Namespace: o.GetNamespace(), Name: o.GetName(),
+			Kind:     metav1.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
 			Resource: metav1.GroupVersionResource{Version: "v1", Resource: "configmaps"},
 			Object:   runtime.RawExtension{Raw: raw}}})
 	Expect(err).NotTo(HaveOccurred())

@@ -77,8 +77,8 @@ func (l *lookingUp) expression(depth int) string {
 		return fmt.Sprintf("data.inventory.cluster.v1.Namespace[%s].metadata.labels.a", l.namespace())
 	case 8: // it may fail before it is known which namespace is meant
 		v := l.fresh()
-		return fmt.Sprintf("some %s\nto_number(data.inventory.namespace[%s].v1.Service[_].spec.a) > 0\n%s == %s", v, v, v,
-			l.namespace())
+		return fmt.Sprintf("some %s\nto_number(data.inventory.namespace[%s].v1.Service[_].spec.a) > 0\n%s == %s", v, v,
+			v, l.namespace())
 	case 9:
 		v, is := l.fresh(), l.namespace()
 		l.vars = append(l.vars, v)

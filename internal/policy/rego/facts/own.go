@@ -12,8 +12,8 @@ import (
 // ownNamespace stands in a path for the namespace of the object that is judged, where a rule looks objects up by it.
 const ownNamespace = "\x00own"
 
-// isOwnNamespace says that a part of the input is the namespace of the object that a scan judges. That of the old object
-// isn't among them: a scan has none.
+// isOwnNamespace says that a part of the input is the namespace of the object that a scan judges. That of the old
+// object isn't among them: a scan has none.
 func isOwnNamespace(p path) bool {
 	return slices.ContainsFunc([]path{
 		{"object", "metadata", "namespace"}, {"pod", "metadata", "namespace"},
@@ -46,7 +46,8 @@ func newNamers(compiler *ast.Compiler) *namers {
 			return nil
 		}
 	}
-	return &namers{reader: newReader(ast.InputRootRef, longestPath, compiler), values: map[*ast.Rule]path{}, operands: map[*ast.Rule]map[*ast.Term]bool{}}
+	return &namers{reader: newReader(ast.InputRootRef, longestPath, compiler), values: map[*ast.Rule]path{},
+		operands: map[*ast.Rule]map[*ast.Term]bool{}}
 }
 
 // of are the operands of a rule that are the object's namespace.

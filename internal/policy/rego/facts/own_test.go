@@ -125,7 +125,8 @@ func TestLookupsInTheObjectsOwnNamespace(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := lookups(t, strings.ReplaceAll(tc.rego, "; ", "\n")).InOwnNamespace("", "Service"); got != tc.want {
+			l := lookups(t, strings.ReplaceAll(tc.rego, "; ", "\n"))
+			if got := l.InOwnNamespace("", "Service"); got != tc.want {
 				t.Errorf("got %v, want %v: %s", got, tc.want, tc.reason)
 			}
 		})
@@ -151,7 +152,8 @@ func TestLookupsOfTheObjectsOwnNamespace(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := lookups(t, strings.ReplaceAll(tc.rego, "; ", "\n")).InOwnNamespace("", "Namespace"); got != tc.want {
+			l := lookups(t, strings.ReplaceAll(tc.rego, "; ", "\n"))
+			if got := l.InOwnNamespace("", "Namespace"); got != tc.want {
 				t.Errorf("got %v, want %v: %s", got, tc.want, tc.reason)
 			}
 		})
