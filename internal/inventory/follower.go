@@ -207,7 +207,7 @@ func (f *follower) expire() {
 	f.stale = f.stale || expired
 	f.mu.Unlock()
 	if expired {
-		f.store.tell(f.key)
+		f.store.tell(f.key, inventory.AllNamespaces())
 		f.review()
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 )
 
 // namespaces holds every Namespace as the rules see it, and signals when one
@@ -20,7 +22,9 @@ type namespaces struct {
 	mu     sync.Mutex
 	byName map[string]map[string]any
 	// missed are namespaces asked for before they were known.
-	missed  map[string]bool
+	missed map[string]bool
+	// where are those that have changed since they were taken, and changed has a value after one has.
+	where   inventory.Namespaces
 	changed chan struct{}
 }
 
@@ -80,6 +84,7 @@ func (n *namespaces) set(obj any) {
 	n.byName[ns.Name] = content
 	if n.missed[ns.Name] || known && differs(before, content) {
 		delete(n.missed, ns.Name)
+		n.where = n.where.With(inventory.InNamespaces(ns.Name))
 		n.signal()
 	}
 }
@@ -93,6 +98,15 @@ func (n *namespaces) forget(obj any) {
 	defer n.mu.Unlock()
 	delete(n.byName, key)
 	delete(n.missed, key)
+}
+
+// take gives those that have changed since it was asked last.
+func (n *namespaces) take() inventory.Namespaces {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	taken := n.where
+	n.where = inventory.Namespaces{}
+	return taken
 }
 
 func (n *namespaces) signal() {

@@ -27,6 +27,10 @@ type pass struct {
 	started  time.Time
 	// number is the pass's among all, in the order in which they begin.
 	number uint64
+	// mapping, store and reflector are there once it is listed.
+	mapping   *meta.RESTMapping
+	store     *store
+	reflector *cache.Reflector
 	// watching says that the latest attempt to watch worked.
 	watching atomic.Bool
 	listed   chan struct{}
@@ -54,7 +58,7 @@ func (p *pass) run(ctx context.Context) error {
 	p.resource = mapping.Resource.GroupResource()
 	ended := make(chan error, 1)
 	go func() { ended <- p.listAndWatch(ctx, mapping) }()
-	err = p.await(ended)
+	err = p.await(ctx, ended)
 	if errors.Is(err, errAsked) {
 		cancel()
 		<-ended
@@ -74,10 +78,14 @@ func (p *pass) acquire(ctx context.Context) error {
 	return nil
 }
 
-// drain takes a request that this pass will satisfy, then the newest plan, and begins.
+// drain takes the requests that this pass will satisfy, then the newest plan, and begins.
 func (p *pass) drain() {
 	select {
 	case <-p.scan.again:
+	default:
+	}
+	select {
+	case <-p.scan.some:
 	default:
 	}
 	p.scan.underway.Store(true)
@@ -86,20 +94,35 @@ func (p *pass) drain() {
 }
 
 // await heeds requests only once the list is recorded.
-func (p *pass) await(ended <-chan error) error {
+func (p *pass) await(ctx context.Context, ended <-chan error) error {
 	if err := p.awaitList(ended); err != nil {
 		return err
 	}
 	resync := p.scan.scanner.clock.NewTimer(p.scan.resyncAfter())
 	defer resync.Stop()
-	select {
-	case err := <-ended:
-		return err
-	case <-p.scan.again:
-	case <-resync.C():
-		p.scan.scanner.resolver.Refresh()
+	some := newPartialPasses(p)
+	defer some.stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-p.scan.again:
+			return errAsked
+		case <-resync.C():
+			p.scan.scanner.resolver.Refresh()
+			return errAsked
+		case where := <-some.asked():
+			some.take(where)
+		case some.slot() <- struct{}{}:
+			some.begin(ctx)
+		case err := <-some.ended:
+			some.end(err)
+		case <-some.late():
+			some.cancel()
+		case <-some.whole():
+			return errAsked
+		}
 	}
-	return errAsked
 }
 
 // awaitList says so when no object comes for a while: old results are no longer
@@ -135,27 +158,31 @@ func (p *pass) isListed() bool {
 
 func (p *pass) listAndWatch(ctx context.Context, m *meta.RESTMapping) error {
 	s := p.scan.scanner
-	st := &store{
-		ctx: ctx, index: s.index, kind: p.scan.kind, listed: p.onListed, read: &p.read,
-		judge: &judge{
-			policies: p.plan.policies, tallies: p.plan.tallies,
-			kind: policy.GroupVersionKind{Group: m.GroupVersionKind.Group,
-				Version: m.GroupVersionKind.Version, Kind: m.GroupVersionKind.Kind},
-			resource: m.Resource.Resource, namespaces: s.namespaces, clock: s.clock,
-			failed:    func(name string) { s.metrics.evaluationErrors.WithLabelValues(name).Inc() },
-			compliant: map[string]*index.Compliance{},
-		},
-	}
+	st := &store{ctx: ctx, index: s.index, kind: p.scan.kind, listed: p.onListed, read: &p.read, judge: p.judge(m)}
 	lw := st.beginning(listing.ListWatch(s.client.Resource(m.Resource), s.opts.PageSize, st.toJudged, p.onWatch))
 	r := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(lw, s.client), nil, st,
 		cache.ReflectorOptions{
 			Name: "scan", TypeDescription: p.resource.String(), Clock: s.clock,
 			Backoff: &wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 5, Cap: lastRetry},
 		})
+	p.mapping, p.store, p.reflector = m, st, r
 	if err := r.ListAndWatchWithContext(ctx); err != nil {
 		return p.explain(err)
 	}
 	return listing.ErrWatchEnded
+}
+
+// judge judges objects of the kind by the pass's plan.
+func (p *pass) judge(m *meta.RESTMapping) *judge {
+	s := p.scan.scanner
+	return &judge{
+		policies: p.plan.policies, tallies: p.plan.tallies,
+		kind: policy.GroupVersionKind{Group: m.GroupVersionKind.Group,
+			Version: m.GroupVersionKind.Version, Kind: m.GroupVersionKind.Kind},
+		resource: m.Resource.Resource, namespaces: s.namespaces, clock: s.clock,
+		failed:    func(name string) { s.metrics.evaluationErrors.WithLabelValues(name).Inc() },
+		compliant: map[string]*index.Compliance{},
+	}
 }
 
 func (p *pass) explain(err error) error {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
@@ -15,8 +16,9 @@ import (
 type References interface {
 	// Changed has a value after a change.
 	Changed() <-chan struct{}
-	// Take gives the keys of the references of which something has changed since it was asked last.
-	Take() map[string]bool
+	// Take gives the keys of the references of which something has changed since it was asked last, with the namespaces
+	// of the objects that have, as far as they are known and few.
+	Take() map[string]inventory.Namespaces
 	// TakeKnown gives the keys of those that weren't known and are by now, since it was asked last.
 	TakeKnown() map[string]bool
 	// States has a value after a kind has become known, or isn't any more, or for another reason.
@@ -28,7 +30,7 @@ const (
 	// depends on it is judged anew.
 	referenceDebounce = time.Second
 	// referenceShare bounds how much of the time a kind is listed because of such changes: after a pass
-	// that long, as a divisor, it isn't listed again for their sake.
+	// that long, as a divisor, it isn't listed again for their sake. Partial passes have such a share of their own.
 	referenceShare = 10
 	// underwayPoll is how often it is looked whether a pass has ended that must before the next is asked for.
 	underwayPoll = 100 * time.Millisecond
@@ -51,12 +53,20 @@ type referenceChanges struct {
 	// evaluated until now, and asked those of which policies have changed or somebody waits for a pass.
 	waiting       map[schema.GroupKind]time.Time
 	errors, asked map[schema.GroupKind]bool
-	timer         clock.Timer
+	// partly are kinds of which only what lives in some namespaces is to be judged anew.
+	partly map[schema.GroupKind]partly
+	timer  clock.Timer
+}
+
+// partly is where a kind is to be judged anew, and when.
+type partly struct {
+	where inventory.Namespaces
+	at    time.Time
 }
 
 func newReferenceChanges(from References) *referenceChanges {
 	return &referenceChanges{from: from, waiting: map[schema.GroupKind]time.Time{},
-		errors: map[schema.GroupKind]bool{}, asked: map[schema.GroupKind]bool{}}
+		errors: map[schema.GroupKind]bool{}, asked: map[schema.GroupKind]bool{}, partly: map[schema.GroupKind]partly{}}
 }
 
 func (r *referenceChanges) changed() <-chan struct{} {
@@ -81,17 +91,17 @@ func (r *referenceChanges) due() <-chan time.Time {
 	return r.timer.C()
 }
 
-// relistReferring judges anew what depends on objects that have changed: all of the kinds of the
-// policies that refer to them, each kind for a small share of the time; at once what couldn't be judged until now; and
-// in a moment what somebody waits for.
+// relistReferring judges anew what depends on objects that have changed: of the kinds of the policies that refer to
+// them, what lives in the same namespaces where the policies look no further, and else all; each kind for a small share
+// of the time; at once what couldn't be judged until now; and in a moment what somebody waits for.
 func (s *Scanner) relistReferring() {
 	now := s.clock.Now()
 	changed, known := s.references.take()
-	for gk := range s.referring(changed) {
-		s.references.wait(gk, now)
+	for gk, where := range s.referring(changed) {
+		s.references.waitIn(gk, where, now.Add(referenceDebounce))
 	}
 	for gk := range s.referring(known) {
-		s.references.wait(gk, now)
+		s.references.wait(gk, now.Add(referenceDebounce))
 		s.references.errors[gk] = true
 	}
 	for gk := range s.index.TakeAsked() {
@@ -100,80 +110,40 @@ func (s *Scanner) relistReferring() {
 	s.relistDue(now)
 }
 
-// relistDue lists those kinds anew that have waited and rested for long enough.
-func (s *Scanner) relistDue(now time.Time) {
-	var next time.Time
-	for gk, at := range s.references.waiting {
-		k := s.kinds[gk]
-		if k == nil {
-			s.references.done(gk)
-			continue
-		}
-		at = s.references.rested(k, at)
-		if soon := now.Add(underwayPoll); k.underway.Load() && !s.references.errors[gk] && at.Before(soon) {
-			at = soon // how long it rests then isn't known yet
-		}
-		if !at.After(now) {
-			s.references.done(gk)
-			k.relist()
-			continue
-		}
-		if next.IsZero() || at.Before(next) {
-			next = at
-		}
-	}
-	s.references.wake(s.clock, next)
-}
-
-func (r *referenceChanges) take() (changed, known map[string]bool) {
+// take gives where something has changed of references, by their keys, and which have become known.
+func (r *referenceChanges) take() (changed, known map[string]inventory.Namespaces) {
 	if r.from == nil {
 		return nil, nil
 	}
-	return r.from.Take(), r.from.TakeKnown()
+	known = map[string]inventory.Namespaces{}
+	for key := range r.from.TakeKnown() {
+		known[key] = inventory.AllNamespaces()
+	}
+	return r.from.Take(), known
 }
 
-// wait has a kind be judged anew in a moment, if it doesn't wait for that already.
-func (r *referenceChanges) wait(gk schema.GroupKind, now time.Time) {
-	if _, waits := r.waiting[gk]; !waits {
-		r.waiting[gk] = now.Add(referenceDebounce)
+// referring are the kinds on which some verdict depends on such changes, with the namespaces of the objects.
+func (s *Scanner) referring(changed map[string]inventory.Namespaces) map[schema.GroupKind]inventory.Namespaces {
+	kinds := map[schema.GroupKind]inventory.Namespaces{}
+	if len(changed) == 0 {
+		return kinds
 	}
-}
-
-// ask has a kind be judged anew as soon as it has rested for the share of the time for which it is listed.
-func (r *referenceChanges) ask(gk schema.GroupKind, now time.Time) {
-	r.waiting[gk], r.asked[gk] = now, true
-}
-
-// rested is when a kind may be listed that is to be at a time, and may have to rest until later.
-func (r *referenceChanges) rested(k *kindScan, at time.Time) time.Time {
-	rested := k.restedAt()
-	switch {
-	case r.errors[k.kind]:
-		return at
-	case r.asked[k.kind]:
-		rested = k.restedBrieflyAt()
+	snapshot := s.catalog.Snapshot()
+	for _, p := range snapshot.Policies() {
+		for _, r := range snapshot.ReferencesOf(p.Name) {
+			where, has := changed[r.Key()]
+			if !has {
+				continue
+			}
+			if !snapshot.LooksUpInOwnNamespace(p.Name, &r) {
+				where = inventory.AllNamespaces()
+			}
+			for _, gk := range listing.KindsOf(p) {
+				kinds[gk] = kinds[gk].With(where)
+			}
+		}
 	}
-	if at.Before(rested) {
-		return rested
-	}
-	return at
-}
-
-func (r *referenceChanges) done(gk schema.GroupKind) {
-	delete(r.waiting, gk)
-	delete(r.errors, gk)
-	delete(r.asked, gk)
-}
-
-// wake has due tell at a time; at none for zero.
-func (r *referenceChanges) wake(c clock.WithTicker, at time.Time) {
-	if r.timer != nil {
-		r.timer.Stop()
-		r.timer = nil
-	}
-	if !at.IsZero() {
-		r.timer = c.NewTimer(max(at.Sub(c.Now()), 0))
-	}
+	return kinds
 }
 
 // tellReferring has the status of all policies that refer to something be looked at.
@@ -186,24 +156,4 @@ func (s *Scanner) tellReferring() {
 		}
 	}
 	s.index.Notify(names...)
-}
-
-// referring are the kinds on which some verdict depends on these references.
-func (s *Scanner) referring(changed map[string]bool) map[schema.GroupKind]bool {
-	kinds := map[schema.GroupKind]bool{}
-	if len(changed) == 0 {
-		return kinds
-	}
-	snapshot := s.catalog.Snapshot()
-	for _, p := range snapshot.Policies() {
-		for _, r := range snapshot.ReferencesOf(p.Name) {
-			if !changed[r.Key()] {
-				continue
-			}
-			for _, gk := range listing.KindsOf(p) {
-				kinds[gk] = true
-			}
-		}
-	}
-	return kinds
 }

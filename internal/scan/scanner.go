@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/override"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/scan/index"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
@@ -195,7 +196,8 @@ func (s *Scanner) sync(ctx context.Context) {
 
 func (s *Scanner) startKind(ctx context.Context, gk schema.GroupKind, p *plan) {
 	ctx, stop := context.WithCancel(ctx)
-	k := &kindScan{kind: gk, scanner: s, again: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
+	k := &kindScan{kind: gk, scanner: s, again: make(chan struct{}, 1),
+		some: make(chan inventory.Namespaces, 1), stop: stop, done: make(chan struct{})}
 	k.plan.Store(p)
 	s.kinds[gk] = k
 	s.running.Go(func() { k.run(ctx) })
@@ -209,13 +211,13 @@ func (s *Scanner) stopKind(gk schema.GroupKind, k *kindScan) {
 	s.metrics.listFailures.DeleteLabelValues(gk.Group, gk.Kind)
 }
 
-// relistNamespaced judges anew what depends on its namespace's labels.
+// relistNamespaced judges anew what lives in namespaces whose labels have changed, where verdicts depend on them.
 func (s *Scanner) relistNamespaced() {
+	now, where := s.clock.Now(), s.namespaces.take()
 	for gk := range s.needNamespace {
-		if k := s.kinds[gk]; k != nil {
-			k.relist()
-		}
+		s.references.waitIn(gk, where, now)
 	}
+	s.relistDue(now)
 }
 
 // covers says that a pass by the tallies before fills those of now too.

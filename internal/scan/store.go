@@ -5,6 +5,7 @@ package scan
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,6 +27,10 @@ type store struct {
 	listed func()
 	// read counts the objects that came.
 	read *atomic.Int64
+	// turn is held while an object that the watch brings is judged and its verdict recorded.
+	turn sync.Mutex
+	// touched are the objects that the watch has brought since a partial pass began; nil while none is under way.
+	touched map[string]bool
 	// streamed is the list that the latest watch began with; nil when the list comes in pages.
 	streamed *index.List
 }
@@ -51,14 +56,24 @@ func (s *store) toJudged(obj any) (*index.Judged, error) {
 
 // Add records an object that appeared.
 func (s *store) Add(obj any) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	j, err := s.toJudged(obj)
 	if err != nil {
 		return err
 	}
 	if s.ctx.Err() == nil {
+		s.touch(j.Key)
 		s.index.Put(s.kind, j)
 	}
 	return nil
+}
+
+// touch is called in turn.
+func (s *store) touch(key string) {
+	if s.touched != nil {
+		s.touched[key] = true
+	}
 }
 
 // Update records an object that changed.
@@ -74,6 +89,9 @@ func (s *store) Delete(obj any) error {
 	if err != nil {
 		return fmt.Errorf("scan %s: name a deleted object: %w", s.kind, err)
 	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.touch(index.KeyOf(namespace, name))
 	s.index.Remove(s.kind, index.KeyOf(namespace, name))
 	return nil
 }

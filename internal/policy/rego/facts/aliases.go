@@ -25,6 +25,8 @@ type aliases struct {
 	// elements are the variables that stand for each element of a set that a rule makes: c of containers[c] and, once
 	// compiled, _ of c := containers[_].
 	elements map[ast.Var]set
+	// own are the operands that are the namespace of the object that is judged.
+	own map[*ast.Term]bool
 }
 
 // equality is one between two terms, of which one is a variable at least.
@@ -35,7 +37,7 @@ type equality struct {
 
 func newAliases(r *reader, rule *ast.Rule, arguments []argument) *aliases {
 	a := &aliases{reader: r, arguments: map[ast.Var]argument{}, names: map[ast.Var]*ast.Term{},
-		by: map[*ast.Expr]ast.Var{}, bound: boundOtherwise(rule)}
+		by: map[*ast.Expr]ast.Var{}, bound: boundOtherwise(rule), own: r.namers.of(rule)}
 	for stage := rule; stage != nil; stage = stage.Else {
 		for i, argument := range stage.Head.Args {
 			if v, ok := argument.Value.(ast.Var); ok && i < len(arguments) {
@@ -214,6 +216,18 @@ func (a *aliases) text(t *ast.Term) (text string, known bool) {
 	return "", false
 }
 
+// key is the one that an operand of a reference is.
+func (a *aliases) key(operand *ast.Term) string {
+	key, isText := a.text(operand)
+	switch {
+	case a.own[operand]:
+		return ownNamespace
+	case !isText, key == present, key == ownNamespace:
+		return anyKey
+	}
+	return key
+}
+
 // below are the paths of what stands under some keys.
 func (a *aliases) below(paths []path, operands []*ast.Term) []path {
 	out := make([]path, 0, len(paths))
@@ -223,11 +237,7 @@ func (a *aliases) below(paths []path, operands []*ast.Term) []path {
 		}
 		p = slices.Clone(p)
 		for _, operand := range operands {
-			key, isText := a.text(operand)
-			if !isText || key == present {
-				key = anyKey
-			}
-			p = append(p, key)
+			p = append(p, a.key(operand))
 		}
 		out = append(out, p[:min(len(p), a.longest)])
 	}

@@ -128,6 +128,8 @@ type reader struct {
 	sets map[string][]path
 	// named are the rules that make sets, and those that don't, by the references that name them.
 	named map[string]set
+	// namers tell the object's namespace among the operands of references; nil where they aren't told apart.
+	namers *namers
 	// left is how much more may be looked at.
 	left int
 }
