@@ -124,13 +124,13 @@ func (w *writer) definition(name string, kind int, body string) string {
 	case 0, 1:
 		return name + " := " + w.term(1) + tail + w.otherwise(nil)
 	case 2, 3:
-		return name + " contains " + w.term(1) + tail
+		return name + " contains " + w.element() + tail
 	case 4:
 		return fmt.Sprintf("%s[%s] := %s%s", name, w.key(), w.term(1), tail)
 	case 5:
 		return fmt.Sprintf("%s[%s][%s] := %s%s", name, w.keyAt(0), w.keyAt(1), w.term(1), tail)
 	case 6:
-		return fmt.Sprintf("%s[%s] contains %s%s", name, w.keyAt(0), w.term(1), tail)
+		return fmt.Sprintf("%s[%s] contains %s%s", name, w.keyAt(0), w.element(), tail)
 	case 7:
 		return fmt.Sprintf("%s.%s := %s%s", name, w.of("a", "b"), w.term(1), tail)
 	case 8:
@@ -146,10 +146,20 @@ func (w *writer) longDefinition(name string, kind int, tail string) string {
 	case 9:
 		return fmt.Sprintf("%s.%s[%s] := %s%s", name, w.of("a", "b"), w.keyAt(0), w.term(1), tail)
 	case 10:
-		return fmt.Sprintf("%s.a[%s] contains %s%s", name, w.keyAt(0), w.term(1), tail)
+		return fmt.Sprintf("%s.a[%s] contains %s%s", name, w.keyAt(0), w.element(), tail)
 	default:
 		return fmt.Sprintf("%s[%s].a[%s] := %s%s", name, w.keyAt(0), w.keyAt(1), w.term(0), tail)
 	}
+}
+
+// element is what a rule puts into a set. No function is called there: where such a set is asked for one element,
+// topdown of OPA v1.22.2 asks the function for it, and takes what it gives by else or default though another clause
+// gives something else.
+func (w *writer) element() string {
+	if term := w.term(1); !regexp.MustCompile(`\bf\d+\(`).MatchString(term) {
+		return term
+	}
+	return w.leaf()
 }
 
 // otherwise is what a rule gives else, up to twice, with some variables in scope; empty most of the time.
