@@ -34,7 +34,8 @@ func TestNoStageBeginsOnAFullDisk(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.root, "ran")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a stage ran on a full disk: %v", err)
 	}
-	for _, want := range []string{"4.0 GiB of disk are left in " + os.TempDir(), "go clean -cache", "0 passed, 1 failed"} {
+	for _, want := range []string{"4.0 GiB of disk are left in " + os.TempDir(), "go clean -cache",
+		"0 passed, 1 failed"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the run doesn't say %q:\n%s", want, &out)
 		}
