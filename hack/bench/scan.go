@@ -81,7 +81,8 @@ func benchScan(ctx context.Context, o options) error {
 	}
 	text := fmt.Sprintf("%d rules that match a Pod, Pods of %d bytes; of %d of them both found the same %d "+
 		"violations. Medians of %d rounds in random order, with the least and the most; %s with %d processors, "+
-		"%s.\n\n%s", rules, size, compared, violations, o.runs, processor(), runtime.NumCPU(), runtime.Version(), scanTable(engine.name, results))
+		"%s.\n\n%s", rules, size, compared, violations, o.runs, processor(), runtime.NumCPU(), runtime.Version(),
+		scanTable(engine.name, results))
 	fmt.Print("\n", text)
 	if o.table == "" {
 		return nil
