@@ -136,6 +136,9 @@ func (w *writer) withs() (out string) {
 	var targets, values []string
 	for range w.upTo(2) + 1 {
 		target, value := w.target(), w.term(0)
+		if strings.HasPrefix(target, "data.base.") { // topdown joins an object with what is there, read from above
+			value = w.of(w.scalar(), "[1]")
+		}
 		if w.one(6) {
 			target, value = w.function()
 		}
