@@ -148,6 +148,13 @@ func (b *naming) within(body ast.Body, made ...*ast.Term) {
 	}
 }
 
+// indexed goes through a comprehension that topdown indexes: it evaluates that once, for all values of the variables
+// that the body around it has bound, which therefore aren't known there (topdown.eval.buildComprehensionCache).
+func (b *naming) indexed(comprehension ast.Value) {
+	inner := &naming{namers: b.namers, known: map[ast.Var]path{}, own: b.own}
+	inner.mark(comprehension)
+}
+
 // mark notes which operands are the object's namespace by what is known.
 func (b *naming) mark(x any) {
 	ast.NewGenericVisitor(func(x any) bool {
@@ -155,6 +162,11 @@ func (b *naming) mark(x any) {
 			return true
 		}
 		switch x := x.(type) {
+		case *ast.Term:
+			if b.compiler.ComprehensionIndex(x) == nil || len(b.known) == 0 {
+				return false
+			}
+			b.indexed(x.Value)
 		case *ast.Every:
 			b.mark(x.Domain)
 			b.within(x.Body)

@@ -61,6 +61,19 @@ func TestLookupsInTheObjectsOwnNamespace(t *testing.T) {
 		"not at all":    {"no verdict depends on any", `deny contains "x" if input.object.a`, true},
 		"of everything": {"the namespace is its own", `deny contains "x" if count(data.inventory.namespace[` + own + `]) > 1`, true},
 
+		"in a comprehension that is indexed": {"topdown evaluates it once for all namespaces",
+			`deny contains "x" if { ns := ` + own + `; count([1 | some n in input.object.spec.all; n == ns
+to_number(data.inventory.namespace[n].v1.Service[_].spec.a) > 0]) == 1 }`, false},
+		"in one that is indexed, by a rule": {"the same",
+			`ns := ` + own + "\n" + `deny contains "x" if { m := ns; count({1 | some n in input.object.spec.all; n == m
+to_number(data.inventory.namespace[n].v1.Service[_].spec.a) > 0}) == 1 }`, false},
+		"in one that is indexed, by its Namespaces": {"the same",
+			`deny contains "x" if { ns := ` + own + `; count([1 | some n; data.inventory.cluster.v1.Namespace[n]; n == ns
+to_number(data.inventory.namespace[n].v1.Service[_].spec.a) > 0]) == 1 }`, false},
+		"in one that is indexed, by the outer name": {"it isn't bound there until it is compared",
+			`deny contains "x" if { ns := ` + own + `; count([1 | some n in input.object.spec.all; n == ns
+to_number(data.inventory.namespace[ns].v1.Service[_].spec.a) > 0]) == 1 }`, false},
+
 		"everywhere": {"all namespaces are looked through",
 			`deny contains "x" if data.inventory.namespace[_].v1.Service[_].spec.a`, false},
 		"in one and everywhere": {"one lookup is enough",
