@@ -60,7 +60,8 @@ deny contains "an element" if { some kind in ["Job", "Pod"]; input.object.kind i
 }
 
 // TestANegatedLookupAmongRulesIsJudged holds what OPA's planner gets wrong: that a rule gives another value than
-// the one that is looked for was taken for what is looked for, so that the violation was missed.
+// the one that is looked for was taken for what is looked for, so that the violation was missed; and so whatever walk
+// gives.
 func TestANegatedLookupAmongRulesIsJudged(t *testing.T) {
 	c := compile(t, podPolicy(header+`
 allowed.Pod := "never"
@@ -69,11 +70,18 @@ deny contains "not always" if not allowed[input.object.kind] == "always"
 deny contains "not at all" if not allowed[input.object.apiVersion]
 deny contains "never" if not allowed[input.object.kind] != "never"
 `))
+	walks := compile(t, podPolicy(header+`
+deny contains "a" if not walk(input.object, [["spec", "nowhere"], true])
+deny contains "b" if not walk(input.object.metadata, [["name"], "nobody"])
+deny contains "c" if every part in [input.object.metadata] { not walk(part, [["nowhere"], 1]) }
+`))
 	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
-		decision := evaluate(t, c.On(engine), input(t, podRequest()), time.Minute)
-		if len(decision.Violations) != 3 || decision.Engine != rego.Topdown {
-			t.Errorf("%s: %s finds %v, want three violations by topdown", engine, decision.Engine,
-				decision.Violations)
+		for _, c := range []*rego.Compiled{c, walks} {
+			decision := evaluate(t, c.On(engine), input(t, podRequest()), time.Minute)
+			if len(decision.Violations) != 3 || decision.Engine != rego.Topdown {
+				t.Errorf("%s: %s finds %v, want three violations by topdown", engine, decision.Engine,
+					decision.Violations)
+			}
 		}
 	}
 }

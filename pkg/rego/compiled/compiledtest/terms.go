@@ -13,7 +13,9 @@ func (w *writer) test(depth int) string {
 	if w.one(2) {
 		a = w.reference() // of any type, for all that the compiler knows
 	}
-	switch w.upTo(9) {
+	switch w.upTo(10) {
+	case 10:
+		return fmt.Sprintf(`walk(%s, [["%s"], %s])`, w.of("input", "input.map"), w.of("a", "name", "k"), w.scalar())
 	case 9:
 		if len(w.functions) > 0 {
 			return w.call(depth)

@@ -24,6 +24,27 @@ func negatedLookup(compiler *ast.Compiler, rule *ast.Rule) (found ast.Ref) {
 	return found
 }
 
+// negatedRelation is a built-in function in a negated expression of a rule that has many answers, such as walk; nil for
+// none. OPA's planner takes what is negated to hold even where none of the answers is what is asked for
+// (planExprCall of v1.22.2): the scan over them always ends well.
+func negatedRelation(rule *ast.Rule) (found ast.Ref) {
+	ast.WalkExprs(rule, func(e *ast.Expr) bool {
+		if !e.Negated {
+			return found != nil
+		}
+		ast.WalkExprs(e, func(inner *ast.Expr) bool {
+			if found == nil && inner.IsCall() {
+				if f := ast.BuiltinMap[inner.Operator().String()]; f != nil && f.Relation {
+					found = inner.Operator()
+				}
+			}
+			return found != nil
+		})
+		return found != nil
+	})
+	return found
+}
+
 // looksUp says that a reference has a key that isn't known where rules are found by it.
 func looksUp(tree *ast.TreeNode, ref ast.Ref) bool {
 	for i, term := range ref {

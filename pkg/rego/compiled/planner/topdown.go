@@ -58,6 +58,9 @@ func problemsOf(rule *ast.Rule) (problems []string) {
 		problems = append(problems,
 			fmt.Sprintf("%s writes %s, of which topdown takes equal parts for different ones", rule.Ref(), literal))
 	}
+	if call := negatedRelation(rule); call != nil {
+		problems = append(problems, fmt.Sprintf("%s negates %s, which has many answers", rule.Ref(), call))
+	}
 	if term := leftOut(rule); term != nil {
 		problems = append(problems,
 			fmt.Sprintf("%s has %s for an expression, which only topdown evaluates", rule.Ref(), term))

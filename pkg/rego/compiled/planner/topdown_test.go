@@ -57,6 +57,13 @@ func TestNeedsTopdown(t *testing.T) {
 		"a negated lookup in what one rule gives doesn't": {
 			rules: "p contains 1\nr[x] := 1 if some x in input\n" +
 				"q if { not p[input.a]; not r[input.a]; not data.b[input.a] }"},
+		"a negated walk": {rules: `p if not walk(input.a, [["b"], 1])`,
+			want: "data.test.p negates walk, which has many answers"},
+		"a negated walk within every": {rules: `p if every x in input.a { not walk(x, [["b"], 1]) }`,
+			want: "data.test.p negates walk"},
+		"a negated walk within what is negated": {rules: `p if not count([x | x := input.a[_]; not walk(x, [["b"], 2])]) == 1`,
+			want: "data.test.p negates walk"},
+		"a walk that isn't negated doesn't":          {rules: `p if { walk(input.a, [["b"], 1]); not input.b }`},
 		"what is looked for among variables doesn't": {rules: `p if { x := "a"; input.a in [x, "b"] }`},
 	} {
 		t.Run(name, func(t *testing.T) {
