@@ -270,6 +270,9 @@ func TestValidate(t *testing.T) {
 		"an upper-case glob": {"no namespace has it", onPods(excluded("Team")),
 			`spec.match.excludedNamespaces: "Team"`},
 		"an empty glob": {"no namespace has it", onPods(namespaces("")), `spec.match.namespaces: ""`},
+		"a Secret looked up": {"its values could be told", onPods(func(m *concern) {
+			m.References = []v1alpha1.ReferencedKind{{Kind: "ConfigMap"}, {Kind: "Secret"}}
+		}), "spec.match.references[1]: a Secret can't be referenced"},
 		"a bad label selector": {"the operator needs values", onPods(func(m *concern) {
 			m.ObjectSelector = badSelector()
 		}), "spec.match.objectSelector"},

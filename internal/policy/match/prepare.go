@@ -20,6 +20,9 @@ func newCandidate(p *v1alpha1.ClusterRegoPolicy) (*candidate, error) {
 	if err := checkResources(match.Resources); err != nil {
 		return nil, err
 	}
+	if err := checkReferences(match.References); err != nil {
+		return nil, err
+	}
 	prepared := &candidate{definition: p}
 	var err error
 	if err = checkOperations(p.Spec.Admission.Operations); err != nil {
@@ -67,6 +70,17 @@ func checkResources(resources []v1alpha1.ResourceMatch) error {
 				return fmt.Errorf("%s.kinds: %q isn't a kind: name it without wildcard, for example Deployment", field,
 					kind)
 			}
+		}
+	}
+	return nil
+}
+
+// checkReferences refuses Secrets: a rule could tell whoever is refused, or reads a report, what they hold.
+func checkReferences(references []v1alpha1.ReferencedKind) error {
+	for i, r := range references {
+		if r.APIGroup == "" && r.Kind == "Secret" {
+			return fmt.Errorf("spec.match.references[%d]: a Secret can't be referenced: it would be kept in memory, and "+
+				"what it holds could be shown to anyone who is refused", i)
 		}
 	}
 	return nil
