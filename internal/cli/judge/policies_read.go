@@ -8,6 +8,7 @@ import (
 	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
@@ -129,7 +130,11 @@ func refused(ctx context.Context, schemas *schema.Checker, object map[string]any
 	}
 	misfits := make([]directory.Misfit, 0, len(wrong))
 	for _, w := range wrong {
-		misfits = append(misfits, directory.Misfit{Path: w.Field, Message: policy.OneLine(w.ErrorBody())})
+		path := w.Field
+		if path == field.NewPath("").String() || path == (*field.Path)(nil).String() {
+			path = "" // of the whole object
+		}
+		misfits = append(misfits, directory.Misfit{Path: path, Message: policy.OneLine(w.ErrorBody())})
 	}
 	return misfits, nil
 }

@@ -12,7 +12,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -47,11 +50,29 @@ func (c *Checker) Check(ctx context.Context, object map[string]any) (field.Error
 		return nil, err
 	}
 	wrong := misnamed(object)
-	if wrong = append(wrong, validation.ValidateCustomResource(nil, object, by.schema)...); len(wrong) > 0 {
+	object = by.created(object)
+	wrong = append(wrong, validation.ValidateCustomResource(nil, object, by.schema)...)
+	wrong = append(wrong, listtype.ValidateListSetsAndMaps(nil, by.structural, object)...)
+	if len(wrong) > 0 {
 		return wrong, nil
 	}
 	wrong, _ = by.rules.Validate(ctx, nil, by.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	return wrong, nil
+}
+
+// created is an object as the API server checks it when it is created: without a status, which it drops; with a name in
+// place of a generateName; and where a field is null that can't be, without the field.
+func (c *checks) created(object map[string]any) map[string]any {
+	object = runtime.DeepCopyJSON(object)
+	delete(object, "status")
+	if metadata, ok := object["metadata"].(map[string]any); ok && metadata["name"] == nil {
+		if prefix, _ := metadata["generateName"].(string); prefix != "" {
+			metadata["name"] = prefix + "xxxxx"
+		}
+	}
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, c.structural)
+	defaulting.Default(object, c.structural)
+	return object
 }
 
 // misnamed says that no object may have the name. One without a name is left to what it is read for.
