@@ -30,7 +30,7 @@ func Plural(n int, noun string) string {
 	if n == 1 {
 		return noun
 	}
-	if stem, found := strings.CutSuffix(noun, "y"); found {
+	if stem, found := strings.CutSuffix(noun, "y"); found && !strings.HasSuffix(noun, "ey") {
 		return stem + "ies"
 	}
 	return noun + "s"

@@ -100,6 +100,9 @@ func TestPlural(t *testing.T) {
 			t.Errorf("%d %s, want %s", n, got, want)
 		}
 	}
+	if got := Plural(2, "key"); got != "keys" {
+		t.Errorf("two of a key are %s", got)
+	}
 	if got := Plural(2, "policy"); got != "policies" {
 		t.Errorf("2 %s", got)
 	}

@@ -151,8 +151,8 @@ func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []
 		opts.Fixed = fix.Teller(snapshot, opts.Now)
 	}
 	if o.trace {
-		snapshot, opts.Among = snapshot.Traced(), snapshot
-		opts.Workers, opts.Took = 1, traceTo(stderr)
+		opts.Workers = 1
+		opts.Took = (&tracer{ctx: ctx, out: stderr, policies: snapshot.Traced(), now: opts.Now}).trace
 	} else {
 		done, stop := terminal.NewProgress(stderr).Count(len(subjects), "objects judged")
 		defer stop()

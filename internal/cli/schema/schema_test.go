@@ -27,7 +27,7 @@ func TestCheckTakesWhatTheAPIServerTakes(t *testing.T) {
 		text   string
 		want   string
 	}{
-		"a policy":         {"as written", policyHead + "metadata: {name: p}\nspec:\n" + policySpec, ""},
+		"a policy": {"as written", policyHead + "metadata: {name: p}\nspec:\n" + policySpec, ""},
 		"a generated name": {"the server makes one",
 			policyHead + "metadata: {generateName: p-}\nspec:\n" + policySpec, ""},
 		"empty values": {"Helm leaves them, and the server takes them for absent",

@@ -3,6 +3,8 @@
 package catalog
 
 import (
+	"time"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/engines"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -23,9 +25,13 @@ func (j judging) prepare(c *rego.Compiled) *rego.Compiled {
 	return c
 }
 
+// tracedLimit is how long one policy may take for one object while topdown is traced, which takes many times as long.
+const tracedLimit = 10 * time.Second
+
 // Traced is the same catalog with its policies left to topdown, whose decisions say how it came to them.
 func (s *Snapshot) Traced() *Snapshot {
 	own := *s
+	own.limit = max(own.limit, tracedLimit)
 	own.entries = make(map[string]*entry, len(s.entries))
 	for name, e := range s.entries {
 		traced := *e

@@ -14,6 +14,14 @@ import (
 
 const module = `package test
 
+noted contains "x" if trace(upper(sprintf("%v", [input.user])))
+
+large contains "x" if {
+	some n in numbers.range(1, 2000)
+	all := input
+	is_array(all)
+}
+
 deny contains "root" if {
 	user := input.user
 	user == 0
@@ -42,7 +50,7 @@ func record(t *testing.T, r *trace.Recorder, rule, input string) string {
 
 func TestATraceSaysWhereARuleFails(t *testing.T) {
 	got := record(t, &trace.Recorder{}, "deny", `{"user": 1000}`)
-	for _, want := range []string{"rule deny\n", "users.rego:5", "Fail", "user = 0", "{user: 1000}"} {
+	for _, want := range []string{"rule deny\n", "users.rego:13", "Fail", "user = 0", "{user: 1000}"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the trace lacks %q:\n%s", want, got)
 		}
@@ -67,7 +75,34 @@ func TestALongTraceEnds(t *testing.T) {
 	if n := strings.Count(got, "\n"); n > 20_002 {
 		t.Errorf("the trace has %d lines", n)
 	}
-	if !strings.Contains(got, "more, not shown") {
+	if !strings.Contains(got, "more steps, not shown") {
 		t.Error("the trace doesn't say that it has been cut")
+	}
+}
+
+// What objects hold is anybody's: it begins no line, is cut, and of a Secret isn't told.
+func TestNotesAreOneLineAndHidden(t *testing.T) {
+	const hostile = `{"user": "a\n::error::b\u001b[31m"}`
+	got := record(t, &trace.Recorder{}, "noted", hostile)
+	if strings.Contains(got, "\n::") || strings.Contains(got, "\x1b") || !strings.Contains(got, `Note "A\n::ERROR::B`) {
+		t.Errorf("the note isn't on one line:\n%q", got)
+	}
+	if got := record(t, &trace.Recorder{Hidden: true}, "noted", hostile); strings.Contains(got, "ERROR") {
+		t.Errorf("a hidden note is told:\n%s", got)
+	}
+	long := record(t, &trace.Recorder{}, "noted", `{"user": "`+strings.Repeat("x", 100_000)+`"}`)
+	if len(long) > 10_000 {
+		t.Errorf("a long note makes %d bytes", len(long))
+	}
+}
+
+func TestALargeValueIsNotWritten(t *testing.T) {
+	list := strings.TrimSuffix(strings.Repeat(`"element",`, 50_000), ",")
+	got := record(t, &trace.Recorder{}, "large", "["+list+"]")
+	if !strings.Contains(got, "all: an array of 50000 elements") {
+		t.Errorf("the trace doesn't say what the value is:\n%.2000s", got)
+	}
+	if len(got) > 8<<20 {
+		t.Errorf("the trace has %d bytes", len(got))
 	}
 }
