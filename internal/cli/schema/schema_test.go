@@ -31,7 +31,8 @@ func TestCheckTakesWhatTheAPIServerTakes(t *testing.T) {
 		"a generated name": {"the server makes one",
 			policyHead + "metadata: {generateName: p-}\nspec:\n" + policySpec, ""},
 		"empty values": {"Helm leaves them, and the server takes them for absent",
-			policyHead + "metadata: {name: p}\nspec:\n" + policySpec + "  owner:\n  severity: null\n  parameters: null\n  admission: {action: null}\n", ""},
+			policyHead + "metadata: {name: p}\nspec:\n" + policySpec +
+				"  owner:\n  severity: null\n  parameters: null\n  admission: {action: null}\n", ""},
 		"a status": {"the server drops it", waiver + "metadata: {name: w, namespace: a}\n" +
 			"spec: {policies: [p], reason: r, expirationTime: 2999-01-01T00:00:00Z, match: {kinds: [Pod]}}\n" +
 			"status: {conditions: [{type: A}]}\n", ""},

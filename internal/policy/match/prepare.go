@@ -79,8 +79,8 @@ func checkResources(resources []v1alpha1.ResourceMatch) error {
 func checkReferences(references []v1alpha1.ReferencedKind) error {
 	for i, r := range references {
 		if r.APIGroup == "" && r.Kind == "Secret" {
-			return fmt.Errorf("spec.match.references[%d]: a Secret can't be referenced: it would be kept in memory, and "+
-				"what it holds could be shown to anyone who is refused", i)
+			return fmt.Errorf("spec.match.references[%d]: a Secret can't be referenced: it would be kept in memory, "+
+				"and what it holds could be shown to anyone who is refused", i)
 		}
 	}
 	return nil

@@ -177,17 +177,22 @@ func (b *naming) mark(x any) {
 		case *ast.ObjectComprehension:
 			b.within(x.Body, x.Key, x.Value)
 		case ast.Ref:
-			for _, operand := range x[min(1, len(x)):] {
-				p, known := b.input(operand)
-				before, met := b.own[operand]
-				b.own[operand] = known && isOwnNamespace(p) && (before || !met)
-			}
+			b.operands(x)
 			return false
 		default:
 			return false
 		}
 		return true
 	}).Walk(x)
+}
+
+// operands notes which of a reference are the object's namespace.
+func (b *naming) operands(ref ast.Ref) {
+	for _, operand := range ref[min(1, len(ref)):] {
+		p, known := b.input(operand)
+		before, met := b.own[operand]
+		b.own[operand] = known && isOwnNamespace(p) && (before || !met)
+	}
 }
 
 // learn takes a variable for a part of the input where an expression says that it is one, and is true.

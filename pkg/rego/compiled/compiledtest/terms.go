@@ -13,9 +13,10 @@ func (w *writer) test(depth int) string {
 	if w.one(2) {
 		a = w.reference() // of any type, for all that the compiler knows
 	}
-	switch w.upTo(10) {
-	case 10:
+	if w.one(11) {
 		return fmt.Sprintf(`walk(%s, [["%s"], %s])`, w.of("input", "input.map"), w.of("a", "name", "k"), w.scalar())
+	}
+	switch w.upTo(9) {
 	case 9:
 		if len(w.functions) > 0 {
 			return w.call(depth)
