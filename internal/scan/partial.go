@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/internal/kube"
@@ -159,7 +160,7 @@ func passes(err error) bool {
 			return false
 		}
 	}
-	return kube.Classify(err) == kube.Transient
+	return kube.Classify(err) == kube.Transient && !apierrors.IsResourceExpired(err)
 }
 
 // stop returns when none is under way any more.

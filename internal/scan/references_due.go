@@ -21,10 +21,14 @@ func (s *Scanner) relistDue(now time.Time) {
 	s.references.wake(s.clock, next)
 }
 
-// preferWhole has a kind be listed as a whole where that takes one request, and namespace by namespace takes more.
+// fewNamespaces are as many as are listed one by one of a kind that one list holds, so that most verdicts aren't given
+// again.
+const fewNamespaces = 8
+
+// preferWhole has a kind be listed as a whole where that takes one request, and namespace by namespace takes many.
 func (s *Scanner) preferWhole() {
 	for gk, p := range s.references.partly {
-		if k := s.kinds[gk]; k != nil && k.small.Load() && len(p.where.Names()) > 1 {
+		if k := s.kinds[gk]; k != nil && k.small.Load() && len(p.where.Names()) > fewNamespaces {
 			s.references.wait(gk, p.at)
 			delete(s.references.partly, gk)
 		}
