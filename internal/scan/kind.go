@@ -58,6 +58,9 @@ type kindScan struct {
 	restedBriefly atomic.Int64
 	// restedPartly is the same for a partial pass.
 	restedPartly atomic.Int64
+	// small says that the last full pass brought no more objects than a page holds. The index doesn't know: it has no
+	// records of objects that no policy concerns, which a list brings all the same.
+	small atomic.Bool
 	// underway says that it is being listed.
 	underway atomic.Bool
 }

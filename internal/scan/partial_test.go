@@ -128,11 +128,11 @@ func TestAPartialPassListsNoMoreThanItHasTo(t *testing.T) {
 
 func TestAPartialPassOfAKindWithoutNamespacesIsNone(t *testing.T) {
 	p := &partialPasses{of: &pass{scan: &kindScan{}, mapping: &meta.RESTMapping{Scope: meta.RESTScopeRoot}}}
-	if err := p.run(t.Context(), inventory.InNamespaces("a")); !errors.Is(err, errWholeKind) {
-		t.Errorf("a kind that lives in none: %v", err)
+	if o := p.run(t.Context(), inventory.InNamespaces("a")); !errors.Is(o.err, errWholeKind) {
+		t.Errorf("a kind that lives in none: %v", o.err)
 	}
 	p.of.mapping.Scope = meta.RESTScopeNamespace
-	if err := p.run(t.Context(), inventory.AllNamespaces()); !errors.Is(err, errWholeKind) {
-		t.Errorf("all namespaces: %v", err)
+	if o := p.run(t.Context(), inventory.AllNamespaces()); !errors.Is(o.err, errWholeKind) {
+		t.Errorf("all namespaces: %v", o.err)
 	}
 }

@@ -115,10 +115,10 @@ func (p *pass) await(ctx context.Context, ended <-chan error) error {
 			some.take(where)
 		case some.slot() <- struct{}{}:
 			some.begin(ctx)
-		case err := <-some.ended:
-			some.end(err)
-		case <-some.late():
-			some.cancel()
+		case o := <-some.ended:
+			some.end(o)
+		case <-some.again():
+			some.tryAgain()
 		case <-some.whole():
 			return errAsked
 		}
@@ -221,6 +221,7 @@ func (p *pass) markListed() {
 	took := now.Sub(p.started)
 	p.scan.rested.Store(now.Add(referenceShare * took).UnixNano())
 	p.scan.restedBriefly.Store(now.Add(s.opts.rest(took)).UnixNano())
+	p.scan.small.Store(p.read.Load() <= s.opts.PageSize)
 	p.scan.underway.Store(false)
 	s.index.EndPass(p.scan.kind, p.plan.tallies, p.number)
 	close(p.listed)

@@ -13,11 +13,26 @@ import (
 
 // relistDue lists anew what has waited and rested for long enough.
 func (s *Scanner) relistDue(now time.Time) {
+	s.preferWhole()
 	next := s.wholeDue(now)
 	if at := s.partlyDue(now); next.IsZero() || !at.IsZero() && at.Before(next) {
 		next = at
 	}
 	s.references.wake(s.clock, next)
+}
+
+// fewNamespaces are as many as are listed one by one of a kind that one list holds, so that most verdicts aren't given
+// again.
+const fewNamespaces = 8
+
+// preferWhole has a kind be listed as a whole where that takes one request, and namespace by namespace takes many.
+func (s *Scanner) preferWhole() {
+	for gk, p := range s.references.partly {
+		if k := s.kinds[gk]; k != nil && k.small.Load() && len(p.where.Names()) > fewNamespaces {
+			s.references.wait(gk, p.at)
+			delete(s.references.partly, gk)
+		}
+	}
 }
 
 // wholeDue has those kinds be listed whose time has come, and gives that of the next.
@@ -78,7 +93,9 @@ func (r *referenceChanges) wait(gk schema.GroupKind, at time.Time) {
 	}
 }
 
-// waitIn has what lives in some namespaces be judged anew at a time.
+// waitIn has what lives in some namespaces be judged anew at a time. Once they are too many for a partial pass, those
+// that waited for one still do: the whole kind may have to rest for long yet, and where it hasn't, wholeDue comes first
+// and forgets them.
 func (r *referenceChanges) waitIn(gk schema.GroupKind, where inventory.Namespaces, at time.Time) {
 	before, waits := r.partly[gk]
 	if waits {

@@ -210,6 +210,13 @@ func TestChangesInANamespaceJudgeWhatLivesThere(t *testing.T) {
 	s.relistReferring()
 	asked("too many namespaces", "ConfigMap", nil, true)
 
+	kinds["ConfigMap"].small.Store(true)
+	change(0, inventory.InNamespaces("a", "b", "c", "d", "e", "f", "g", "h"))
+	change(referenceDebounce, inventory.InNamespaces("i"))
+	asked("one list is less than many", "ConfigMap", nil, true)
+	change(referenceDebounce, inventory.InNamespaces("a"))
+	asked("one is one", "ConfigMap", []string{"a"}, false)
+	kinds["ConfigMap"].small.Store(false)
 	kinds["ConfigMap"].relistIn(inventory.InNamespaces("a"))
 	change(referenceDebounce, inventory.InNamespaces("b"))
 	asked("a request waits", "ConfigMap", []string{"a", "b"}, false)
