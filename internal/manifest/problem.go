@@ -29,14 +29,17 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", shown(p.File), p.Line, p.Message)
 }
 
-// shown is a text that may be anybody's on one line, quoted where it would begin another, or do something to a
-// terminal.
+// shown is a text that may be anybody's on one line, quoted where it would begin another, do something to a terminal, or
+// be a command to GitHub's runner where a line begins with it.
 func shown(text string) string {
-	if strings.ContainsFunc(text, hidden) {
+	if strings.ContainsFunc(text, hidden) || isCommand(text) {
 		return strconv.Quote(text)
 	}
 	return text
 }
+
+// isCommand says that GitHub's runner takes a line that begins so for a command: it skips the spaces before it.
+func isCommand(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "::") }
 
 // hidden says that a rune isn't seen: a control character, or one that turns the direction of text.
 func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }

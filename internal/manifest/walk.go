@@ -72,6 +72,9 @@ func (w *walker) addFile(path string, walked bool) {
 			Message: "it isn't read, since its path has characters that aren't seen: rename it"})
 		return
 	}
+	if isCommand(path) {
+		path = "." + string(filepath.Separator) + path
+	}
 	if absolute, err := filepath.Abs(path); err == nil {
 		if w.seen[absolute] {
 			return

@@ -6,8 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,7 +56,9 @@ func SecretsOf(objects ...map[string]any) Secrets {
 			annotations, _ := meta["annotations"].(map[string]any)
 			text, _ := annotations[lastApplied].(string)
 			var copied map[string]any
-			if json.Unmarshal([]byte(text), &copied) == nil {
+			reader := json.NewDecoder(strings.NewReader(text))
+			reader.UseNumber() // a float64 doesn't hold every digit
+			if reader.Decode(&copied) == nil {
 				collect(copied, found)
 			}
 		}
@@ -69,9 +74,7 @@ func SecretsOf(objects ...map[string]any) Secrets {
 
 func collect(object map[string]any, found map[string]bool) {
 	for _, field := range []string{"data", "stringData"} {
-		values, _ := object[field].(map[string]any)
-		for _, value := range values {
-			text, _ := value.(string)
+		for _, text := range textsIn(object[field]) {
 			forms := []string{text, strings.TrimSpace(text)}
 			if decoded, err := base64.StdEncoding.DecodeString(text); err == nil && field == "data" {
 				forms = append(forms, string(decoded), strings.TrimSpace(string(decoded)))
@@ -83,6 +86,37 @@ func collect(object map[string]any, found map[string]bool) {
 			}
 		}
 	}
+}
+
+// textsIn are the strings and numbers of a JSON value, at any depth: a manifest holds what the API server wouldn't take.
+// true, false and null tell nobody anything, and are words of too many texts to be taken out of them.
+func textsIn(value any) (texts []string) {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, element := range v {
+			texts = append(texts, textsIn(element)...)
+		}
+	case map[string]any:
+		for _, element := range v {
+			texts = append(texts, textsIn(element)...)
+		}
+	default:
+		return numberTexts(value)
+	}
+	return texts
+}
+
+// numberTexts are the forms in which a number is written, the usual one first; none of what isn't a number.
+func numberTexts(value any) []string {
+	switch v := value.(type) {
+	case int, int64, uint64, json.Number:
+		return []string{fmt.Sprint(v)}
+	case float64:
+		return []string{strconv.FormatFloat(v, 'f', -1, 64), fmt.Sprint(v)}
+	}
+	return nil
 }
 
 // Redact takes the values out of a text. One of fewer than four bytes is taken
@@ -112,6 +146,8 @@ func (s Secrets) In(value any) bool {
 				return true
 			}
 		}
+	default:
+		return slices.ContainsFunc(numberTexts(value), func(text string) bool { return s.Redact(text) != text })
 	}
 	return false
 }
@@ -133,6 +169,11 @@ func (s Secrets) redactTree(value any) any {
 			out[s.Redact(key)] = s.redactTree(element)
 		}
 		return out
+	}
+	for _, text := range numberTexts(value) {
+		if redacted := s.Redact(text); redacted != text {
+			return redacted
+		}
 	}
 	return value
 }
@@ -191,7 +232,7 @@ func censorObject(object, earlier map[string]any, secrets Secrets) map[string]an
 		told := make(map[string]any, len(values))
 		for key, value := range values {
 			told[key] = Censored
-			if earlier != nil && was[key] != value {
+			if earlier != nil && !reflect.DeepEqual(was[key], value) { // either may be a map, which != panics on
 				told[key] = "[censored, as the fix sets it]"
 			}
 		}

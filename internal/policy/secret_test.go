@@ -62,6 +62,47 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+func TestSecretsOfWhatTheAPIServerWouldntTake(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, field string
+		value         any
+		text, want    string
+	}{
+		"a number": {"its text is the value", "stringData", map[string]any{"tier": int64(123456789)}, "is 123456789",
+			"is [censored]"},
+		"a number as float64": {"in each form that it is told in", "data", map[string]any{"tier": float64(123456789)},
+			"123456789, 1.23456789e+08", "[censored], [censored]"},
+		"a short number":             {"it is in every text", "stringData", map[string]any{"pin": int64(42)}, "line 42", "line 42"},
+		"a text in place of the map": {"it is all there is", "data", hunter, "is " + hunter, "is [censored]"},
+		"an encoded text in its place": {"Rego decodes it easily", "data", encoded(hunter), "is " + hunter,
+			"is [censored]"},
+		"a list": {"at any depth", "data", []any{[]any{encoded(hunter)}}, hunter + encoded(hunter),
+			"[censored][censored]"},
+		"a map in a map": {"at any depth", "stringData", map[string]any{"a": map[string]any{"b": []any{hunter}}},
+			hunter, "[censored]"},
+		"true": {"the word is in many texts, and tells nothing", "stringData", map[string]any{"a": true},
+			"must be true", "must be true"},
+		"nothing": {"there is nothing to tell", "data", nil, "must be null", "must be null"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := map[string]any{"apiVersion": "v1", "kind": "Secret", tc.field: tc.value}
+			if got := policy.SecretsOf(object).Redact(tc.text); got != tc.want {
+				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
+			}
+			policy.CensorPair(object, object) // which compares what may not be comparable
+		})
+	}
+	pinned := secret(map[string]any{"tier": int64(123456789)})
+	d := policy.Decision{Violations: []policy.Violation{{Details: map[string]any{"was": int64(123456789)}}}}
+	got := d.Censor(&policy.Request{Object: pinned}).Violations[0].Details
+	if diff := cmp.Diff(any(map[string]any{"was": policy.Censored}), any(got)); diff != "" {
+		t.Errorf("a number in details: -want +got\n%s", diff)
+	}
+	if !policy.SecretsOf(pinned).In([]any{int64(123456789)}) {
+		t.Error("In doesn't see a number")
+	}
+}
+
 func TestCensorDecision(t *testing.T) {
 	actions := []policy.Action{
 		{Type: policy.ActionPatch, Ops: []policy.PatchOp{{Op: "test", Path: "/data/p", Value: encoded(hunter)}}}}

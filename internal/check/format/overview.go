@@ -99,6 +99,14 @@ func WriteOverview(w io.Writer, report *check.Report, top int, opts Options) err
 	return out.Flush()
 }
 
+// leading is a name that a line begins with: quoted where GitHub's runner would take it for a command.
+func leading(name string) string {
+	if name = policy.OneLine(name); strings.HasPrefix(strings.TrimSpace(name), "::") {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
 // shares is a table of who has how much of what was found.
 type shares struct {
 	title, absent   string
@@ -123,7 +131,7 @@ func (t *shares) write(out io.Writer, style display.Style) error {
 	}
 	row(t.title, "WORST", "VIOLATIONS", "OBJECTS", "POLICIES")
 	for _, s := range t.list[:min(len(t.list), maxShares)] {
-		row(cmp.Or(policy.OneLine(s.Name), t.absent), string(s.Worst), strconv.Itoa(s.Violations),
+		row(cmp.Or(leading(s.Name), t.absent), string(s.Worst), strconv.Itoa(s.Violations),
 			strconv.Itoa(s.Objects), strconv.Itoa(s.Policies))
 	}
 	if err := table.Flush(); err != nil {

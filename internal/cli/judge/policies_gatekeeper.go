@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 )
 
@@ -129,13 +130,13 @@ func (c *policyChoice) unjudged() error {
 		names = append(names, namesOf(object)[1])
 	}
 	return fmt.Errorf("not everything was judged: of %s no policy can be made, see the warnings; to accept that: "+
-		"--skip %s", strings.Join(c.unmade, ", "), strings.Join(names, ","))
+		"--skip %s", policy.OneLine(strings.Join(c.unmade, ", ")), policy.OneLine(strings.Join(names, ",")))
 }
 
 func tellOfItem(stderr io.Writer, item *gatekeeper.Item) {
 	for _, warning := range item.Warnings {
 		fmt.Fprintln(stderr, "warning:",
-			manifest.Problem{File: item.File, Line: item.Line, Message: item.Object + ": " + warning})
+			manifest.Problem{File: item.File, Line: item.Line, Message: policy.OneLine(item.Object + ": " + warning)})
 	}
 	how, notes := "warning:", strings.Join(item.Notes, "; ")
 	switch item.State {
@@ -149,5 +150,5 @@ func tellOfItem(stderr io.Writer, item *gatekeeper.Item) {
 		}
 		how, notes = "note:", item.Object+": "+notes
 	}
-	fmt.Fprintln(stderr, how, manifest.Problem{File: item.File, Line: item.Line, Message: notes})
+	fmt.Fprintln(stderr, how, manifest.Problem{File: item.File, Line: item.Line, Message: policy.OneLine(notes)})
 }

@@ -75,14 +75,19 @@ func (c *checks) created(object map[string]any) map[string]any {
 	return object
 }
 
-// misnamed says that no object may have the name. One without a name is left to what it is read for.
-func misnamed(object map[string]any) field.ErrorList {
+// misnamed says that no object may have the name, or no namespace. One without a name is left to what it is read for.
+func misnamed(object map[string]any) (wrong field.ErrorList) {
 	metadata, _ := object["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	if reasons := utilvalidation.IsDNS1123Subdomain(name); name != "" && len(reasons) > 0 {
-		return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, reasons[0])}
+	for _, named := range []struct {
+		by    string
+		check func(string) []string
+	}{{"name", utilvalidation.IsDNS1123Subdomain}, {"namespace", utilvalidation.IsDNS1123Label}} {
+		name, _ := metadata[named.by].(string)
+		if reasons := named.check(name); name != "" && len(reasons) > 0 {
+			wrong = append(wrong, field.Invalid(field.NewPath("metadata", named.by), name, reasons[0]))
+		}
 	}
-	return nil
+	return wrong
 }
 
 // of are the checks of a kind; nil for one that isn't Evenkeel's.

@@ -374,6 +374,14 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 			},
 			want: []string{"caps/caps.rego:1: no policy imports package a.caps: if it is a policy"},
 		},
+		"METADATA without a package": {
+			reason: "there is no name to tell",
+			files: map[string]string{
+				"hats/hats.rego": goodHead + goodBody,
+				"caps/cap.rego":  "# METADATA\n# title: Caps\n",
+			},
+			want: []string{"caps/cap.rego:1: it has no package line, so that no policy can import it"},
+		},
 		"a library alone": {
 			reason: "nothing would be enforced",
 			files:  map[string]string{"lib/lib.rego": "package a.lib\n"},

@@ -14,6 +14,7 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -35,15 +36,15 @@ func (m Misfit) Pointer() string {
 	return "/" + strings.Join(elements, "/")
 }
 
-// String is the misfit with its path.
+// String is the misfit with its path, on one line: keys of maps and values may be anybody's.
 func (m Misfit) String() string {
 	switch {
 	case m.Unknown:
-		return fmt.Sprintf("unknown field %s: %s", m.Path, m.Message)
+		return policy.OneLine(fmt.Sprintf("unknown field %s: %s", m.Path, m.Message))
 	case m.Path == "":
-		return m.Message
+		return policy.OneLine(m.Message)
 	}
-	return m.Path + ": " + m.Message
+	return policy.OneLine(m.Path + ": " + m.Message)
 }
 
 var (

@@ -35,6 +35,9 @@ func TestDecodeTellsEveryMisfitByItsPath(t *testing.T) {
 		"both": {"one hides the other from the decoder", "spec: {titel: t, severity: 3}", []string{
 			"unknown field spec.titel: remove it, or correct its spelling; did you mean spec.title?",
 			"spec.severity: it is a number, and must be a text"}},
+		"a key that begins a line": {"a manifest mustn't write lines of its own in a log",
+			`spec: {match: {namespaceSelector: {matchLabels: {"x\n::stop-commands::tok": 5}}}}`, []string{
+				"spec.match.namespaceSelector.matchLabels.x ::stop-commands::tok: it is a number, and must be a text"}},
 		"no map at all": {"it is the whole", "[a]", []string{"it is a list, and must be a map of keys"}},
 	}
 	for name, tt := range tests {

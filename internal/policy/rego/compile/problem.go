@@ -10,6 +10,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -33,9 +34,9 @@ func (p Problem) String() string {
 	case p.File == "":
 		return p.Text()
 	case p.Row == 0:
-		return p.File + ": " + p.Text()
+		return policy.OneLine(p.File) + ": " + p.Text()
 	default:
-		return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Row, p.Col, p.Text())
+		return fmt.Sprintf("%s:%d:%d: %s", policy.OneLine(p.File), p.Row, p.Col, p.Text())
 	}
 }
 
