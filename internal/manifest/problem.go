@@ -29,8 +29,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", shown(p.File), p.Line, p.Message)
 }
 
-// shown is a text that may be anybody's on one line, quoted where it would begin another, do something to a terminal, or
-// be a command to GitHub's runner where a line begins with it.
+// shown is a text that may be anybody's on one line, quoted where it would begin another, do something to a terminal,
+// or be a command to GitHub's runner where a line begins with it.
 func shown(text string) string {
 	if strings.ContainsFunc(text, hidden) || isCommand(text) {
 		return strconv.Quote(text)

@@ -88,7 +88,7 @@ func collect(object map[string]any, found map[string]bool) {
 	}
 }
 
-// textsIn are the strings and numbers of a JSON value, at any depth: a manifest holds what the API server wouldn't take.
+// textsIn are the strings and numbers of a JSON value, at any depth: a manifest may hold what no API server takes.
 // true, false and null tell nobody anything, and are words of too many texts to be taken out of them.
 func textsIn(value any) (texts []string) {
 	switch v := value.(type) {

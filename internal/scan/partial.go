@@ -3,16 +3,20 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
 // mostRetries is how often in a row a partial pass is tried again before the whole kind is listed instead.
@@ -40,7 +44,7 @@ type partialPasses struct {
 	// cancel ends the one that is under way; nil while none is.
 	cancel context.CancelCauseFunc
 	ended  chan outcome
-	// came counts the pages that came and the objects that were judged: it tells a slow pass from one that stands still.
+	// came counts the pages that came and the objects that were judged, to tell a slow pass from one that stands still.
 	came atomic.Int64
 	// tries counts the retries in a row.
 	tries int
@@ -174,4 +178,51 @@ func (p *partialPasses) stop() {
 			t.Stop()
 		}
 	}
+}
+
+// run lists and judges anew what lives in some namespaces.
+func (p *partialPasses) run(ctx context.Context, where inventory.Namespaces) outcome {
+	k := p.of.scan
+	if where.All() || p.of.mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return outcome{where, errWholeKind}
+	}
+	began := k.scanner.clock.Now()
+	defer func() {
+		now := k.scanner.clock.Now()
+		k.restedPartly.Store(now.Add(referenceShare * now.Sub(began)).UnixNano())
+	}()
+	p.of.store.begin()
+	defer p.of.store.end()
+	names := where.Names()
+	for i, name := range names {
+		if err := p.namespace(ctx, name); err != nil {
+			// Why it was cancelled says more than that it was.
+			return outcome{inventory.InNamespaces(names[i:]...), cmp.Or(context.Cause(ctx), err)}
+		}
+	}
+	return outcome{}
+}
+
+// namespace goes through one. What a list lacks isn't removed: the watch tells.
+func (p *partialPasses) namespace(ctx context.Context, name string) error {
+	s, reached := p.of.scan.scanner, p.shown()
+	resource := s.client.Resource(p.of.mapping.Resource).Namespace(name)
+	return listing.Pages(ctx, resource, s.opts.PageSize, func(list *unstructured.UnstructuredList) error {
+		p.came.Add(1)
+		if older, err := isOlder(list.GetResourceVersion(), reached); err != nil || older {
+			return errors.Join(err, errOlder)
+		}
+		for i := range list.Items {
+			u := &list.Items[i]
+			j := p.judge.judge(ctx, u)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := p.of.store.renew(j, u.GetResourceVersion(), p.shown); err != nil {
+				return err
+			}
+			p.came.Add(1)
+		}
+		return nil
+	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/cache"
 
 	"evenkeel.dev/evenkeel/internal/scan/index"
@@ -120,3 +121,42 @@ func (s *store) Replace(objs []any, _ string) error {
 
 // Resync does nothing: the truth is fetched anew, see kindScan.
 func (s *store) Resync() error { return nil }
+
+// begin says that a partial pass begins: whatever the watch brings from now on is judged by what there is now, or by
+// something newer.
+func (s *store) begin() {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.touched = map[string]bool{}
+}
+
+func (s *store) end() {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.touched = nil
+}
+
+// renew records a verdict of a partial pass on an object of a version, unless the watch has brought the object since
+// the pass began, or brings that version yet: its own verdict is as new. So none ever takes the place of one on a newer
+// version, no matter how far the watch lags behind.
+func (s *store) renew(j *index.Judged, version string, shown func() string) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if s.touched[j.Key] {
+		return nil
+	}
+	ahead, err := isOlder(shown(), version)
+	if err == nil && !ahead {
+		s.index.Put(s.kind, j)
+	}
+	return err
+}
+
+// isOlder says that one resourceVersion is older than another.
+func isOlder(one, other string) (bool, error) {
+	order, err := resourceversion.CompareResourceVersion(one, other)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", errIncomparable, err)
+	}
+	return order < 0, nil
+}

@@ -78,7 +78,8 @@ func TestManifestsWriteNoLinesOfTheirOwn(t *testing.T) {
 				}
 				for line := range strings.Lines(told.String()) {
 					line = strings.TrimSuffix(line, "\n")
-					if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.ContainsFunc(line, unicode.IsControl) {
+					begins := strings.HasPrefix(strings.TrimSpace(line), "::")
+					if begins || strings.ContainsFunc(line, unicode.IsControl) {
 						t.Errorf("%s writes the line %q of\n%s", cmd.Name(), line, told.String())
 					}
 				}

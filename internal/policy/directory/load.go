@@ -197,8 +197,8 @@ func checkStrays(candidates []candidate, dirs []*directory, libraries []*module,
 // stray says what to do about a module of a directory that no policy uses.
 func (m *module) stray(dir *directory) string {
 	if m.pkg == "" {
-		return "it has no package line, so that no policy can import it: write package NAME at the beginning of a line, " +
-			"below its METADATA and above its rules; if nothing needs the file, remove it"
+		return "it has no package line, so that no policy can import it: write package NAME at the beginning of a " +
+			"line, below its METADATA and above its rules; if nothing needs the file, remove it"
 	}
 	return fmt.Sprintf("no policy imports package %s: if it is a policy, name the file %s%s and give its package "+
 		"METADATA custom.id; if it isn't, remove it", m.pkg, policy.OneLine(path.Base(dir.path)), extension)

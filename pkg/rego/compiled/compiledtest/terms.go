@@ -13,9 +13,6 @@ func (w *writer) test(depth int) string {
 	if w.one(2) {
 		a = w.reference() // of any type, for all that the compiler knows
 	}
-	if w.one(11) {
-		return fmt.Sprintf(`walk(%s, [["%s"], %s])`, w.of("input", "input.map"), w.of("a", "name", "k"), w.scalar())
-	}
 	switch w.upTo(9) {
 	case 9:
 		if len(w.functions) > 0 {
@@ -35,10 +32,15 @@ func (w *writer) test(depth int) string {
 	case 6:
 		return w.of("startswith", "endswith", "contains") + `(input.name, "n")`
 	case 7:
-		return w.reference()
+		return w.of(w.reference(), w.walk())
 	default:
 		return a
 	}
+}
+
+// walk asks whether a part of the input has a value: nothing that it gives is kept.
+func (w *writer) walk() string {
+	return fmt.Sprintf(`walk(%s, [["%s"], %s])`, w.of("input", "input.map"), w.of("a", "name", "k"), w.scalar())
 }
 
 func (w *writer) scalar() string {
