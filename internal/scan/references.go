@@ -85,10 +85,10 @@ func (r *referenceChanges) states() <-chan struct{} {
 
 // due tells that a kind's time has come; nothing is told while none waits.
 func (r *referenceChanges) due() <-chan time.Time {
-	if r == nil || r.timer == nil {
+	if r == nil {
 		return nil
 	}
-	return r.timer.C()
+	return told(r.timer)
 }
 
 // relistReferring judges anew what depends on objects that have changed: of the kinds of the policies that refer to

@@ -14,11 +14,15 @@ import (
 // relistDue lists anew what has waited and rested for long enough.
 func (s *Scanner) relistDue(now time.Time) {
 	s.preferWhole()
-	next := s.wholeDue(now)
-	if at := s.partlyDue(now); next.IsZero() || !at.IsZero() && at.Before(next) {
-		next = at
+	s.references.wake(s.clock, earlier(s.wholeDue(now), s.partlyDue(now)))
+}
+
+// earlier is the first of two times, of which the zero one is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
-	s.references.wake(s.clock, next)
+	return a
 }
 
 // fewNamespaces are as many as are listed one by one of a kind that one list holds, so that most verdicts aren't given
@@ -52,9 +56,7 @@ func (s *Scanner) wholeDue(now time.Time) (next time.Time) {
 			k.relist()
 			continue
 		}
-		if next.IsZero() || at.Before(next) {
-			next = at
-		}
+		next = earlier(next, at)
 	}
 	return next
 }
@@ -79,9 +81,7 @@ func (s *Scanner) partlyDue(now time.Time) (next time.Time) {
 			k.relistIn(p.where)
 			continue
 		}
-		if next.IsZero() || at.Before(next) {
-			next = at
-		}
+		next = earlier(next, at)
 	}
 	return next
 }

@@ -27,8 +27,8 @@ func TestNamesCollideWithNobodys(t *testing.T) {
 	others := othersNames(t)
 	ours := 0
 	owner := map[string]string{}
-	for _, crd := range definitions(t) {
-		names := crd.Spec.Names
+	for _, kind := range definitions(t) {
+		names := kind.Spec.Names
 		for _, name := range append([]string{strings.ToLower(names.Kind), names.Plural, names.Singular},
 			names.ShortNames...) {
 			ours++

@@ -55,10 +55,10 @@ func TestPhasesAreNoEnum(t *testing.T) {
 func statuses(t *testing.T) map[string]apiextensionsv1.JSONSchemaProps {
 	t.Helper()
 	out := map[string]apiextensionsv1.JSONSchemaProps{}
-	for _, crd := range definitions(t) {
-		for _, version := range crd.Spec.Versions {
+	for _, kind := range definitions(t) {
+		for _, version := range kind.Spec.Versions {
 			if status, has := version.Schema.OpenAPIV3Schema.Properties["status"]; has {
-				out[crd.Spec.Names.Kind] = status
+				out[kind.Spec.Names.Kind] = status
 			}
 		}
 	}

@@ -4,13 +4,13 @@ package api_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"evenkeel.dev/evenkeel/config/crd"
 )
 
 // TestEnumValuesAreStringsInYAML holds for every value that the schemas list for what
@@ -44,31 +44,21 @@ func TestEnumValuesAreStringsInYAML(t *testing.T) {
 // visit calls do for every schema of every kind, with the path to it.
 func visit(t *testing.T, do func(path string, schema apiextensionsv1.JSONSchemaProps)) {
 	t.Helper()
-	for _, crd := range definitions(t) {
-		for _, version := range crd.Spec.Versions {
-			walk(crd.Spec.Names.Kind, *version.Schema.OpenAPIV3Schema, do)
+	for _, kind := range definitions(t) {
+		for _, version := range kind.Spec.Versions {
+			walk(kind.Spec.Names.Kind, *version.Schema.OpenAPIV3Schema, do)
 		}
 	}
 }
 
 // definitions are those of all kinds.
-func definitions(t *testing.T) []apiextensionsv1.CustomResourceDefinition {
+func definitions(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	files, err := filepath.Glob("../../config/crd/bases/*.yaml")
-	if err != nil || len(files) == 0 {
+	found, err := crd.Definitions()
+	if err != nil || len(found) == 0 {
 		t.Fatalf("found no definitions: %v", err)
 	}
-	out := make([]apiextensionsv1.CustomResourceDefinition, len(files))
-	for i, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := yaml.UnmarshalStrict(raw, &out[i]); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-	}
-	return out
+	return found
 }
 
 func walk(path string, schema apiextensionsv1.JSONSchemaProps, do func(string, apiextensionsv1.JSONSchemaProps)) {

@@ -152,7 +152,7 @@ func (o *checkOptions) judge(ctx context.Context, stderr io.Writer, documents []
 	}
 	if o.trace {
 		opts.Workers = 1
-		opts.Took = (&tracer{ctx: ctx, out: stderr, policies: snapshot.Traced(), now: opts.Now}).trace
+		opts.Took = tracing(ctx, stderr, snapshot.Traced(), opts.Now)
 	} else {
 		done, stop := terminal.NewProgress(stderr).Count(len(subjects), "objects judged")
 		defer stop()

@@ -131,7 +131,7 @@ func refused(ctx context.Context, schemas *schema.Checker, object map[string]any
 	misfits := make([]directory.Misfit, 0, len(wrong))
 	for _, w := range wrong {
 		path := w.Field
-		if path == field.NewPath("").String() || path == (*field.Path)(nil).String() {
+		if path == (*field.Path)(nil).String() {
 			path = "" // of the whole object
 		}
 		misfits = append(misfits, directory.Misfit{Path: path, Message: policy.OneLine(w.ErrorBody())})

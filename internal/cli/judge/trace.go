@@ -14,33 +14,31 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// tracer tells how policies are evaluated. The report is made without it.
-type tracer struct {
-	ctx context.Context //nolint:containedctx // it is called for each subject of one run, with that run's context
-	out io.Writer
-	// policies say how they came to what they decide.
-	policies *catalog.Snapshot
-	now      time.Time
+// tracing tells how policies, whose decisions say so, are evaluated on each subject: check.Options.Took. They are
+// evaluated once more for it, so that the report is made without.
+func tracing(ctx context.Context, out io.Writer, policies *catalog.Snapshot,
+	now time.Time) func(*check.Subject, []catalog.Result) {
+	return func(subject *check.Subject, reported []catalog.Result) {
+		if len(reported) == 0 {
+			fmt.Fprintf(out, "trace: no policy concerns %s\n\n", subject.Title())
+			return
+		}
+		request := policy.NewAudit(subject.Object, subject.Namespace, now)
+		request.Resource = subject.Resource
+		writeTraces(out, subject.Title(), policies.Evaluate(ctx, request), reported)
+	}
 }
 
-// trace evaluates the policies on a subject once more: check.Options.Took.
-func (t *tracer) trace(subject *check.Subject, reported []catalog.Result) {
-	if len(reported) == 0 {
-		fmt.Fprintf(t.out, "trace: no policy concerns %s\n\n", subject.Title())
-		return
-	}
-	request := policy.NewAudit(subject.Object, subject.Namespace, t.now)
-	request.Resource = subject.Resource
-	traced := t.policies.Evaluate(t.ctx, request)
+func writeTraces(out io.Writer, title string, traced, reported []catalog.Result) {
 	for i := range traced {
 		v := &traced[i]
-		fmt.Fprintf(t.out, "trace: policy %s on %s\n", v.Policy, subject.Title())
+		fmt.Fprintf(out, "trace: policy %s on %s\n", v.Policy, title)
 		if v.Trace == "" {
-			fmt.Fprintln(t.out, "none of its rules was evaluated: the report says why")
+			fmt.Fprintln(out, "none of its rules was evaluated: the report says why")
 		}
-		fmt.Fprintln(t.out, v.Trace)
+		fmt.Fprintln(out, v.Trace)
 		if i < len(reported) && differ(v, &reported[i]) {
-			fmt.Fprintf(t.out, "trace: the report has %s of it: here rules are evaluated one by one, by topdown\n\n",
+			fmt.Fprintf(out, "trace: the report has %s of it: here rules are evaluated one by one, by topdown\n\n",
 				found(&reported[i]))
 		}
 	}
