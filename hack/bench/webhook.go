@@ -13,10 +13,13 @@ import (
 	"time"
 )
 
-// The load of a webhook: so many requests a second, for so long in each round.
+// The load of a webhook: so many requests a second that the first, which does nothing, takes such a share of a processor,
+// whatever processor it is; for so long in each round.
 const (
-	webhookRate = 400
-	webhookLoad = 2500 * time.Millisecond
+	webhookShare = 0.16
+	webhookLoad  = 2500 * time.Millisecond
+	// trialRate is that by which a request of the first is timed.
+	trialRate = 200
 	// So many Pods are created in each round, others than in every round before, for so many workloads.
 	posted, workloads = 1000, 40
 )
@@ -55,13 +58,17 @@ func benchWebhook(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Printf("%d rules; of %d reviews Evenkeel refuses the %d that violate one\n", rules, judged, refused)
-	results, err := timeWebhooks(ctx, webhooks, o, in)
+	rate, err := webhookRate(ctx, webhooks[0], in("workloads"), o.seed)
+	if err != nil {
+		return err
+	}
+	results, err := timeWebhooks(ctx, webhooks, o, rate, in)
 	if err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%d rules that match a Pod, AdmissionReviews of %d bytes on average; of %d of them Evenkeel "+
 		"refused those %d that violate a rule. %d requests a second for %s a round; medians of %d rounds in random "+
-		"order, with the least and the most; %s with %d processors, %s.\n", rules, size, judged, refused, webhookRate,
+		"order, with the least and the most; %s with %d processors, %s.\n", rules, size, judged, refused, rate,
 		webhookLoad, o.runs, processor(), runtime.NumCPU(), runtime.Version())
 	for i, of := range []string{fmt.Sprintf("Pods of %d workloads, none of which violates anything", workloads),
 		"Pods of which most violate"} {
@@ -90,9 +97,23 @@ func writeWebhookInput(in func(name string) string, rounds int, seed uint64) (ru
 	return rules, size, err
 }
 
+// webhookRate is the rate of webhookShare, in whole tens.
+func webhookRate(ctx context.Context, first *webhook, reviews string, seed uint64) (int, error) {
+	lines, err := reviewLines(reviews)
+	if err != nil {
+		return 0, err
+	}
+	trial, err := first.time(ctx, lines[:posted], trialRate, seed)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", first.name, err)
+	}
+	return max(10, int(webhookShare/trial.cpu.Seconds()/10)*10), nil
+}
+
 // timeWebhooks times each webhook once a round, in another order in each: first for Pods that violate nothing, then for
 // others.
-func timeWebhooks(ctx context.Context, webhooks []*webhook, o options, in func(string) string) ([2][][]served, error) {
+func timeWebhooks(ctx context.Context, webhooks []*webhook, o options, rate int, in func(string) string) (
+	[2][][]served, error) {
 	var results [2][][]served
 	for kind, file := range []string{"workloads", "mixed"} {
 		reviews, err := reviewLines(in(file))
@@ -102,7 +123,7 @@ func timeWebhooks(ctx context.Context, webhooks []*webhook, o options, in func(s
 		results[kind] = make([][]served, len(webhooks))
 		for round := range o.runs {
 			for _, i := range rand.Perm(len(webhooks)) {
-				s, err := webhooks[i].time(ctx, reviews[round*posted:][:posted], o.seed+uint64(round))
+				s, err := webhooks[i].time(ctx, reviews[round*posted:][:posted], rate, o.seed+uint64(round))
 				if err != nil {
 					return results, fmt.Errorf("%s: %w", webhooks[i].name, err)
 				}
@@ -119,12 +140,12 @@ func timeWebhooks(ctx context.Context, webhooks []*webhook, o options, in func(s
 	return results, nil
 }
 
-func (w *webhook) time(ctx context.Context, reviews [][]byte, seed uint64) (served, error) {
+func (w *webhook) time(ctx context.Context, reviews [][]byte, rate int, seed uint64) (served, error) {
 	before, err := cpuOf(w.process.pid)
 	if err != nil {
 		return served{}, err
 	}
-	took, err := atRate(ctx, webhookRate, webhookLoad, seed, func(ctx context.Context, n int) error {
+	took, err := atRate(ctx, rate, webhookLoad, seed, func(ctx context.Context, n int) error {
 		_, err := w.client.answer(ctx, reviews[n%len(reviews)])
 		return err
 	})
