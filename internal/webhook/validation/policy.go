@@ -186,7 +186,7 @@ func invalid(kind, name string, found []problem) *metav1.Status {
 			fmt.Fprintf(&b, "\nand %d more", len(found)-i)
 			break
 		}
-		b.WriteString("\n- " + prose.Shorten(policy.OneLine(f.String()), serving.MaxLineBytes))
+		b.WriteString("\n- " + prose.Shorten(prose.OneLine(f.String()), serving.MaxLineBytes))
 	}
 	status := serving.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, b.String())
 	status.Details = &metav1.StatusDetails{
