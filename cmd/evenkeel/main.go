@@ -18,6 +18,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cli"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // patience is how long a command that was interrupted may take to end by itself: to
@@ -45,7 +46,7 @@ func main() {
 	case isOutputClosed(err): // whoever reads has enough
 		os.Exit(128 + int(syscall.SIGPIPE))
 	}
-	fmt.Fprintln(os.Stderr, "evenkeel:", err)
+	fmt.Fprintln(os.Stderr, "evenkeel:", prose.Lines(err.Error()))
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) {
 		os.Exit(coded.ExitCode())

@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -145,7 +146,7 @@ func (w *worker) fix(ctx context.Context, r *Result) {
 		r.Fix, err = action.Propose(r.Title(), r.Object, resolved.Object, resolved.Steps, maxDiff)
 	}
 	if err != nil {
-		r.NoFix = policy.SecretsOf(r.Object).Redact(policy.OneLine(err.Error()))
+		r.NoFix = policy.SecretsOf(r.Object).Redact(prose.OneLine(err.Error()))
 		return
 	}
 	if r.Document != nil { // of a live object nobody asks, and a cluster's would fill the memory

@@ -7,6 +7,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Subject is one object that is judged.
@@ -51,7 +52,7 @@ func (s *Subject) Title() string {
 	if namespace := text(s.Object, "metadata", "namespace"); namespace != "" {
 		name = namespace + "/" + name
 	}
-	return policy.OneLine(text(s.Object, "kind") + " " + name)
+	return prose.OneLine(text(s.Object, "kind") + " " + name)
 }
 
 // Of are the subjects that manifests hold. An object without a namespace gets the

@@ -29,7 +29,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/diagnose"
 	"evenkeel.dev/evenkeel/internal/display"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // doctorOptions are the flags of doctor.
@@ -107,7 +107,7 @@ func printFinding(out io.Writer, style display.Style, f diagnose.Finding) {
 }
 
 // oneLine fits a line of a terminal: what others have written may be in it.
-func oneLine(text string) string { return strings.Join(strings.Fields(policy.OneLine(text)), " ") }
+func oneLine(text string) string { return strings.Join(strings.Fields(prose.OneLine(text)), " ") }
 
 // installation connects to the cluster with all kinds that are looked at.
 func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installation, error) {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Rollout is a plan with all that its drawing shows, as read at one time.
@@ -54,7 +54,7 @@ type drawing struct {
 
 // add adds a line of one tone, wrapped where it is longer than the terminal is wide.
 func (d *drawing) add(t tone, format string, args ...any) {
-	for _, row := range d.style.rows(policy.OneLine(fmt.Sprintf(format, args...))) {
+	for _, row := range d.style.rows(prose.OneLine(fmt.Sprintf(format, args...))) {
 		d.lines = append(d.lines, d.style.paint(t, row))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // shownEvents is how many events of an object are told.
@@ -60,8 +60,8 @@ func (e *Explanation) events(ctx context.Context, reader client.Reader, now time
 		if at.After(now.Add(eventSkew)) {
 			continue
 		}
-		e.Events = append(e.Events, Event{At: at, Reason: policy.OneLine(event.Reason),
-			Message: policy.OneLine(event.Message)})
+		e.Events = append(e.Events, Event{At: at, Reason: prose.OneLine(event.Reason),
+			Message: prose.OneLine(event.Message)})
 	}
 	slices.SortStableFunc(e.Events, func(a, b Event) int { return b.At.Compare(a.At) })
 	e.Events = e.Events[:min(len(e.Events), shownEvents)]

@@ -46,7 +46,7 @@ func Explain(ctx context.Context, reader client.Reader, inForce InForce, object,
 		PoliciesLeftOut: inForce.LeftOut, NamespaceUnknown: object.GetNamespace() != "" && namespace == nil}
 	e.OptOut, e.Deleting = optOut(object, namespace, now), deleting(object)
 	if mark, marked := action.MarkOf(object.Object); marked {
-		e.LastRemediation = prose.Shorten(policy.OneLine(mark), maxFix)
+		e.LastRemediation = prose.Shorten(prose.OneLine(mark), maxFix)
 	}
 	if e.OptOut == "" {
 		e.IneffectiveOptOut = ineffectiveOptOut(object, namespace, now)
@@ -108,7 +108,7 @@ func deleting(object *unstructured.Unstructured) string {
 	case len(finalizers) == 0:
 		return "its own end"
 	default:
-		return policy.OneLine("its finalizers: " + strings.Join(finalizers, ", "))
+		return prose.OneLine("its finalizers: " + strings.Join(finalizers, ", "))
 	}
 }
 
@@ -131,7 +131,7 @@ func NotLookedUp(p *v1alpha1.ClusterRegoPolicy) string {
 	if known == nil || known.Status == metav1.ConditionTrue {
 		return ""
 	}
-	return policy.OneLine(known.Reason + ": " + known.Message)
+	return prose.OneLine(known.Reason + ": " + known.Message)
 }
 
 // judge asks every policy that concerns the object, now.
@@ -170,7 +170,7 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 func (v *Verdict) take(r catalog.Result) {
 	switch {
 	case r.Err != nil:
-		v.Verdict, v.Messages = Unjudged, append([]string{policy.OneLine(r.Err.Error())}, v.Messages...)
+		v.Verdict, v.Messages = Unjudged, append([]string{prose.OneLine(r.Err.Error())}, v.Messages...)
 	case len(r.Violations) > 0 && r.Waived != nil:
 		v.Verdict, v.Waiver, v.WaivedUntil = Waived, r.Waived.Ref()+": "+r.Waived.Reason, &r.Waived.ExpirationTime
 	case len(r.Violations) > 0:

@@ -16,7 +16,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/prose"
@@ -62,7 +61,7 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 			Phase: rem.Phase(), Wave: target.Wave, Owner: rem.Spec.Plan.Policy.Owner,
 			Runbook: rem.Spec.Plan.Policy.RunbookURL,
 			State:   cmp.Or(rec.State, v1alpha1.TargetPending), Reason: cmp.Or(rec.Reason, target.SkipReason),
-			Message: policy.OneLine(rec.Message), Proposal: preview.TextOf(part, rec.Proposal),
+			Message: prose.OneLine(rec.Message), Proposal: preview.TextOf(part, rec.Proposal),
 			Limits:     rem.Spec.Plan.Limits,
 			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message,
 			blocks: circuit.Blocks(rem.Status)}
@@ -77,7 +76,7 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 			t.At, t.UndoneAt = at(rec.Write.AppliedAt), at(rec.Write.RevertedAt)
 		}
 		for _, line := range rem.Status.EvidenceOf(target.Object.UID).Lines() {
-			t.Evidence = append(t.Evidence, policy.OneLine(line))
+			t.Evidence = append(t.Evidence, prose.OneLine(line))
 		}
 		e.Plans = append(e.Plans, t)
 	}
@@ -90,8 +89,8 @@ func (e *Explanation) because(snapshot *catalog.Snapshot) {
 	}
 	for i := range e.Plans {
 		if p := snapshot.Definition(e.Plans[i].Policy); p != nil {
-			e.Plans[i].Title = strings.TrimRight(policy.OneLine(p.Spec.Title), ". ")
-			e.Plans[i].Why = prose.ShortenCharacters(policy.OneLine(p.Spec.Description), maxFix)
+			e.Plans[i].Title = strings.TrimRight(prose.OneLine(p.Spec.Title), ". ")
+			e.Plans[i].Why = prose.ShortenCharacters(prose.OneLine(p.Spec.Description), maxFix)
 		}
 	}
 }

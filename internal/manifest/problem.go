@@ -6,9 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Problem is one thing that is wrong with a file, or why it is left out.
@@ -24,25 +24,10 @@ type Problem struct {
 // String is the problem as compilers print it: file:line: message.
 func (p Problem) String() string {
 	if p.Line == 0 {
-		return shown(p.File) + ": " + p.Message
+		return prose.Shown(p.File) + ": " + prose.OneLine(p.Message)
 	}
-	return fmt.Sprintf("%s:%d: %s", shown(p.File), p.Line, p.Message)
+	return fmt.Sprintf("%s:%d: %s", prose.Shown(p.File), p.Line, prose.OneLine(p.Message))
 }
-
-// shown is a text that may be anybody's on one line, quoted where it would begin another, do something to a terminal,
-// or be a command to GitHub's runner where a line begins with it.
-func shown(text string) string {
-	if strings.ContainsFunc(text, hidden) || isCommand(text) {
-		return strconv.Quote(text)
-	}
-	return text
-}
-
-// isCommand says that GitHub's runner takes a line that begins so for a command: it skips the spaces before it.
-func isCommand(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "::") }
-
-// hidden says that a rune isn't seen: a control character, or one that turns the direction of text.
-func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // Error is all that is wrong with the files. Problems is never empty, and sorted
 // by file and line.

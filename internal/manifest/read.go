@@ -20,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"evenkeel.dev/evenkeel/internal/manifest/fastyaml"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Options tune Read.
@@ -233,6 +234,6 @@ func kindProblem(object map[string]any) (message string, foreign bool) {
 		return "kind is missing: say which kind of object it is, for example kind: Deployment", false
 	default:
 		return fmt.Sprintf("apiVersion is missing: say which version of %s it is, for example apiVersion: apps/v1",
-			shown(kind)), false
+			prose.Shown(kind)), false
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Stdin is the name of standard input in places and messages; "-" names it on the
@@ -49,7 +51,7 @@ func dangling(path string) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("it is a link to %s, which isn't there: correct the link, or remove it", shown(to))
+	return fmt.Sprintf("it is a link to %s, which isn't there: correct the link, or remove it", prose.Shown(to))
 }
 
 // add gathers what is at one path: a file, or all of a directory.
@@ -67,13 +69,13 @@ func (w *walker) add(path string) {
 
 // addFile gathers a file. Findings name it, a line each, in logs that others read: by its name it mustn't write there.
 func (w *walker) addFile(path string, walked bool) {
-	if strings.ContainsFunc(path, hidden) {
-		w.problems = append(w.problems, Problem{File: path,
-			Message: "it isn't read, since its path has characters that aren't seen: rename it"})
-		return
-	}
-	if isCommand(path) {
+	if prose.BeginsCommand(path) {
 		path = "." + string(filepath.Separator) + path
+	}
+	if prose.Shown(path) != path {
+		w.problems = append(w.problems, Problem{File: path, Message: "it isn't read, since its path has characters " +
+			"that aren't seen, or what a CI system takes for a command: rename it"})
+		return
 	}
 	if absolute, err := filepath.Abs(path); err == nil {
 		if w.seen[absolute] {
@@ -96,7 +98,7 @@ func (w *walker) walk(dir string) {
 	if isChart(entries) {
 		w.skipped(Problem{File: dir, Message: fmt.Sprintf(
 			"it is a Helm chart, which holds templates: check what it renders to, with: helm template %s | evenkeel "+
-				"check -", shown(dir))})
+				"check -", prose.Shown(dir))})
 		return
 	}
 	for _, entry := range entries {
@@ -110,7 +112,7 @@ func (w *walker) walk(dir string) {
 		case isKustomization(entry.Name()):
 			w.skipped(Problem{File: path, Message: fmt.Sprintf(
 				"kustomize reads it, not the cluster: check what it builds, with: kustomize build %s | evenkeel "+
-					"check -", shown(dir))})
+					"check -", prose.Shown(dir))})
 		case isManifest(entry.Name()):
 			w.addFile(path, true)
 		}

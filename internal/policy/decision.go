@@ -2,6 +2,8 @@
 
 package policy
 
+import "evenkeel.dev/evenkeel/internal/prose"
+
 // Engine is what evaluates rules. Every engine gives the same decisions.
 type Engine string
 
@@ -66,9 +68,9 @@ func (v Violation) Key() string { return v.Path + "\x00" + v.Message }
 // message.
 func (v Violation) Text() string {
 	if v.Path == "" {
-		return OneLine(v.Message)
+		return prose.OneLine(v.Message)
 	}
-	return OneLine(v.Path + ": " + v.Message)
+	return prose.OneLine(v.Path + ": " + v.Message)
 }
 
 // NewSince returns the violations of now that before doesn't have, in order. It

@@ -13,7 +13,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
@@ -145,12 +144,12 @@ type notePart struct{ name, text string }
 func note(head, fields string, parts []notePart) string {
 	tail := ""
 	for _, part := range parts {
-		if next := ". " + part.name + ": " + policy.OneLine(part.text); part.text != "" &&
+		if next := ". " + part.name + ": " + prose.OneLine(part.text); part.text != "" &&
 			len(head)+leastFields+len(tail)+len(next) <= escalate.MaxNote {
 			tail += next
 		}
 	}
-	return head + prose.Shorten(policy.OneLine(fields), max(escalate.MaxNote-len(head)-len(tail), 0)) + tail
+	return head + prose.Shorten(prose.OneLine(fields), max(escalate.MaxNote-len(head)-len(tail), 0)) + tail
 }
 
 // leastFields is the room that an event keeps for what was changed, in bytes.
@@ -166,7 +165,7 @@ func shownValue(value *apiextensionsv1.JSON) string {
 	if value == nil {
 		return "(no field)"
 	}
-	return prose.ShortenCharacters(policy.OneLine(string(value.Raw)), maxValue)
+	return prose.ShortenCharacters(prose.OneLine(string(value.Raw)), maxValue)
 }
 
 // fieldsOf names the fields of a target's last write, the first few of them, or its action

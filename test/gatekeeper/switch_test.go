@@ -312,6 +312,61 @@ var _ = Describe("A cluster with Gatekeeper", func() {
 			Expect(migrates(ctx, 1, "status")).To(ContainSubstring("what its webhook is asked about"))
 		})
 
+	It("keeps in a policy that enforces a kind whose definition is gone for the moment", func(ctx context.Context) {
+		const crd = "things.gone.example.com"
+		_, _, err := suite.Kubectl(ctx, `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: `+crd+`}
+spec:
+  group: gone.example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`, "apply", "-f", "-")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx context.Context) {
+			_, _, err := suite.Kubectl(ctx, "", "delete", "--ignore-not-found", "crd", crd)
+			Expect(err).NotTo(HaveOccurred())
+		})
+		object := enforced(ctx, "deny")
+		changes(ctx, object, []any{map[string]any{"apiGroups": []any{"", "gone.example.com"},
+			"kinds": []any{"ConfigMap", "Thing"}}}, "spec", "match", "kinds")
+		name := kind + "/" + namespace
+		named := func() string {
+			return fmt.Sprint(suite.Policy(ctx, namespace).Spec.Match.Resources)
+		}
+		// applied runs apply until it says something, which the cluster's discovery may take a moment for.
+		applied := func(says string) {
+			GinkgoHelper()
+			Eventually(ctx, func() string {
+				out, errs, _ := suite.CommandLine(ctx, "migrate", "gatekeeper", "apply", "--yes")
+				return out + errs
+			}).WithPolling(time.Second).Should(ContainSubstring(says))
+		}
+		Eventually(ctx, func() string {
+			migrates(ctx, 0, "apply", "--yes")
+			return named()
+		}).WithPolling(time.Second).Should(ContainSubstring("Thing"))
+		Eventually(ctx, func() string {
+			out, errs, _ := suite.CommandLine(ctx, "migrate", "gatekeeper", "switch", name, "--yes", "--delay=1s", "--force",
+				"--reason=change 4711")
+			return out + errs
+		}).WithPolling(time.Second).Should(ContainSubstring("only records now: dryrun"))
+
+		_, _, err = suite.Kubectl(ctx, "", "delete", "crd", crd)
+		Expect(err).NotTo(HaveOccurred())
+		applied("this cluster doesn't serve Thing.gone.example.com just now, or doesn't say so; the policy enforces")
+		Expect(named()).To(ContainSubstring("Thing"))
+		changes(ctx, object, "better", "spec", "parameters", "state")
+		applied("clusterregopolicy.evenkeel.dev/" + namespace + " configured")
+		Expect(named()).To(ContainSubstring("Thing"))
+		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
+
+		migrates(ctx, 0, "switch-back", name, "--yes", "--delay=1s", "--force", "--reason=change 4712")
+		applied("this cluster doesn't serve Thing.gone.example.com, which no policy may name then: left out")
+		Expect(named()).NotTo(ContainSubstring("Thing"))
+	})
+
 	It("has evictions judged where a constraint names them", func(ctx context.Context) {
 		object := enforced(ctx, "deny")
 		rig.Update(ctx, suite.API, object, func() {

@@ -104,6 +104,15 @@ var _ = Describe("The scan", func() {
 			g.Expect(s.Incomplete[0].Message).To(ContainSubstring("install its CustomResourceDefinition"))
 		})
 
+		By("changing the policy meanwhile")
+		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Admission.Action = v1alpha1.AdmissionAudit
+		})
+		other := widgetDefinition().Spec.Names.Kind + "s"
+		Expect(suite.API.Patch(ctx, policy.DeepCopy(), client.RawPatch(types.JSONPatchType, []byte(
+			`[{"op": "add", "path": "/spec/match/resources/0/kinds/-", "value": "`+other+`"}]`)))).To(
+			MatchError(ContainSubstring("serves no kind %q", other)))
+
 		By("bringing it back")
 		define(ctx, namespace)
 		suite.Create(ctx, widget(namespace, "two"), widget(namespace, "three"))

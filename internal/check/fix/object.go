@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/manifest/edit"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -114,7 +115,7 @@ func (o *object) take(ctx context.Context, v *catalog.Result) string {
 	}
 	o.report.Changes = append(o.report.Changes, Change{
 		File: o.document.File, Line: line, Policy: v.Policy,
-		What: policy.OneLine(action.Describe(v.Actions, described))})
+		What: prose.OneLine(action.Describe(v.Actions, described))})
 	if o.taken == nil {
 		o.taken = map[string]taken{}
 	}
@@ -150,7 +151,7 @@ func (o *object) leave() {
 		v := &o.verdicts[i]
 		left := Left{File: o.document.File, Line: o.document.Line, Policy: v.Policy}
 		if v.Err != nil {
-			left.Message, left.Reason, left.Unjudged = "it can't be judged", policy.OneLine(v.Err.Error()), true
+			left.Message, left.Reason, left.Unjudged = "it can't be judged", prose.OneLine(v.Err.Error()), true
 			o.report.Left = append(o.report.Left, left)
 			left.Unjudged, o.reasons[v.Policy] = false, "it can't be judged to its end"
 		}
@@ -159,7 +160,7 @@ func (o *object) leave() {
 			if violation.Path != "" {
 				left.Line = o.document.LineOf(violation.Path)
 			}
-			left.Message, left.Reason = policy.OneLine(violation.Message), policy.OneLine(cmp.Or(
+			left.Message, left.Reason = prose.OneLine(violation.Message), prose.OneLine(cmp.Or(
 				o.reasons[v.Policy], "it came with the fix of another object: run fix again"))
 			o.report.Left = append(o.report.Left, left)
 		}

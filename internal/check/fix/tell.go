@@ -10,6 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -58,5 +59,5 @@ func (o *object) tell(r *check.Result) {
 	if err != nil {
 		reason = err.Error()
 	}
-	r.NoFix = policy.SecretsOf(r.Object).Redact(policy.OneLine(reason))
+	r.NoFix = policy.SecretsOf(r.Object).Redact(prose.OneLine(reason))
 }

@@ -17,13 +17,14 @@ import (
 // terminal's colors, and is one word to xargs.
 func TestAnObjectsNameWritesNothingElse(t *testing.T) {
 	object := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{
-		"name": "a\n::error::x\x1b[31m 'namespace/kube-system'", "namespace": "shop\n::stop-commands::y",
+		"name": "a\n::error::x##[error]y\x1b[31m 'namespace/kube-system'", "namespace": "shop\n::stop-commands::y",
 		"labels": map[string]any{"app.kubernetes.io/part-of": "team\n::error::z"}}}
 	definition := &v1alpha1.ClusterRegoPolicy{}
 	definition.Name, definition.Spec.Severity = "p", v1alpha1.SeverityHigh
 	report := &check.Report{Objects: 1, Policies: 1, Results: []check.Result{{Subject: check.Subject{Object: object},
-		Policy: definition, Violations: []policy.Violation{{Message: "m"}}}}}
-	for name, opts := range map[string]format.Options{"table": {GroupBy: format.Groups()}, "name": {}, "github": {}} {
+		Policy: definition, Violations: []policy.Violation{{Message: "m ##[error]n\n::error::o"}}, Fix: " ::error::p\n"}}}
+	for name, opts := range map[string]format.Options{"table": {GroupBy: format.Groups()}, "name": {}, "github": {},
+		"json": {}, "yaml": {}} {
 		var out strings.Builder
 		if err := format.Write(&out, name, report, opts); err != nil {
 			t.Fatal(err)
@@ -32,6 +33,9 @@ func TestAnObjectsNameWritesNothingElse(t *testing.T) {
 			line = strings.TrimSuffix(line, "\n")
 			if strings.HasPrefix(line, "::") && !strings.HasPrefix(line, "::error title=p (High)::") {
 				t.Errorf("%s has a line that the object has written: %q", name, line)
+			}
+			if strings.Contains(line, "##[") {
+				t.Errorf("%s has a command in a line: %q", name, line)
 			}
 			if strings.ContainsFunc(line, unicode.IsControl) {
 				t.Errorf("%s has control characters: %q", name, line)

@@ -3,8 +3,10 @@
 package format
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -12,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
@@ -80,16 +83,30 @@ type waived struct {
 }
 
 func writeJSON(w io.Writer, from *check.Report, _ Options) error {
-	encoder := json.NewEncoder(w)
+	return encode(w, reportOf(from))
+}
+
+// encode writes JSON in whose texts nothing is a command to a CI system (prose.OneLine): it escapes a # of those.
+func encode(w io.Writer, value any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(reportOf(from))
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := w.Write(regexp.MustCompile(`##([a-zA-Z]*\[)`).ReplaceAll(text.Bytes(), []byte(`#\u0023$1`)))
+	return err
 }
 
 func writeYAML(w io.Writer, from *check.Report, _ Options) error {
-	text, err := yaml.Marshal(reportOf(from))
+	report := reportOf(from)
+	text, err := yaml.Marshal(report)
 	if err != nil {
 		return err
+	}
+	if prose.Lines(string(text)) != string(text) { // a line of a text would be a command; JSON is YAML too
+		return encode(w, report)
 	}
 	_, err = w.Write(text)
 	return err

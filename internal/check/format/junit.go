@@ -10,7 +10,7 @@ import (
 	"github.com/jstemmer/go-junit-report/v2/junit"
 
 	"evenkeel.dev/evenkeel/internal/check"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // writeJUnit writes a suite for each file, or each namespace of live objects, and
@@ -60,7 +60,7 @@ func caseOf(r *check.Result) junit.Testcase {
 	case r.Counts():
 		test.Failure = outcome
 	case r.Waived != nil:
-		outcome.Message = "waived by " + r.Waived.String() + ": " + policy.OneLine(r.Waived.Reason)
+		outcome.Message = "waived by " + r.Waived.String() + ": " + prose.OneLine(r.Waived.Reason)
 		test.Skipped = outcome
 	default:
 		test.SystemOut = &junit.Output{Data: outcome.Data}
@@ -81,11 +81,11 @@ func caseText(r *check.Result, said []saying) string {
 		}
 	}
 	if runbook := r.Policy.Spec.RunbookURL; runbook != "" {
-		lines = append(lines, "runbook: "+policy.OneLine(runbook))
+		lines = append(lines, "runbook: "+prose.OneLine(runbook))
 	}
 	if r.Fix != "" {
 		for line := range strings.Lines(r.Fix) {
-			lines = append(lines, policy.OneLine(strings.TrimRight(line, "\n")))
+			lines = append(lines, prose.OneLine(strings.TrimRight(line, "\n")))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -9,17 +9,19 @@ import (
 	"unicode"
 
 	"evenkeel.dev/evenkeel/internal/check"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // oneWord is a name that xargs and a shell's loop take for one and the same, whatever it holds: where it says more, no
 // object is called so, and nothing is done to another. Names of RBAC's kinds may hold nearly all there is.
 func oneWord(name string) string {
-	return strings.Map(func(r rune) rune {
+	name = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`'"\`, r) {
 			return '?'
 		}
 		return r
 	}, name)
+	return strings.ReplaceAll(prose.OneLine(name), " ", "?") // which parts what would be a command
 }
 
 // writeNames names each object that violates a policy, or couldn't be judged, once

@@ -13,7 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/display"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // maxShares is how many lines a table of the overview has.
@@ -101,10 +101,7 @@ func WriteOverview(w io.Writer, report *check.Report, top int, opts Options) err
 
 // leading is a name that a line begins with: quoted where GitHub's runner would take it for a command.
 func leading(name string) string {
-	if name = policy.OneLine(name); strings.HasPrefix(strings.TrimSpace(name), "::") {
-		return strconv.Quote(name)
-	}
-	return name
+	return prose.Shown(prose.OneLine(name))
 }
 
 // shares is a table of who has how much of what was found.

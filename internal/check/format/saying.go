@@ -8,7 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/check"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // saying is one thing that a policy says of an object, for formats that list
@@ -63,11 +63,11 @@ func sayings(r *check.Result) []saying {
 		if r.FixFailed {
 			what = "its fix can't be known: "
 		}
-		out = append(out, saying{level: levelError, label: labelError, text: what + policy.OneLine(text), line: r.Line})
+		out = append(out, saying{level: levelError, label: labelError, text: what + prose.OneLine(text), line: r.Line})
 	}
 	for i, v := range r.Violations {
 		s := saying{level: levelOf(r), label: string(r.Policy.Spec.Severity), message: v.Message,
-			text: policy.OneLine(v.Message) + suffix(r), path: v.Path, line: r.LineAt(v.Path)}
+			text: prose.OneLine(v.Message) + suffix(r), path: v.Path, line: r.LineAt(v.Path)}
 		if i == 0 && r.Waived == nil {
 			s.fix = hint(r)
 		}
@@ -75,7 +75,7 @@ func sayings(r *check.Result) []saying {
 	}
 	for _, v := range r.Warnings {
 		out = append(out, saying{level: levelWarning, label: labelWarning, message: v.Message,
-			text: policy.OneLine(v.Message), path: v.Path, line: r.LineAt(v.Path)})
+			text: prose.OneLine(v.Message), path: v.Path, line: r.LineAt(v.Path)})
 	}
 	return out
 }

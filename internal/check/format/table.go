@@ -11,6 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // row is a line of the table.
@@ -102,7 +103,7 @@ func place(r *check.Result, line int) string {
 	if r.File == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d", r.File, line)
+	return fmt.Sprintf("%s:%d", prose.Shown(r.File), line)
 }
 
 func paint(style display.Style, level string) string {
@@ -117,7 +118,7 @@ func paint(style display.Style, level string) string {
 
 func writeDiff(out io.Writer, diff string, style display.Style) {
 	for line := range strings.Lines(diff) {
-		line = strings.TrimRight(line, "\n")
+		line = prose.Lines(strings.TrimRight(line, "\n"))
 		switch {
 		case strings.HasPrefix(line, "+"):
 			line = style.Good(line)

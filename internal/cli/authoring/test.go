@@ -143,10 +143,10 @@ func (o *testOptions) report(ctx context.Context, tree directory.Tree, dir strin
 func printCoverage(out io.Writer, tree directory.Tree, report *suite.Report) {
 	width := 0
 	for _, file := range report.Files {
-		width = max(width, len(tree.Path(file.File)))
+		width = max(width, len(prose.Shown(tree.Path(file.File))))
 	}
 	for _, file := range report.Files {
-		fmt.Fprintf(out, "%-*s  %5.1f %%  %d of %s\n", width, tree.Path(file.File), file.Percent(), file.Reached,
+		fmt.Fprintf(out, "%-*s  %5.1f %%  %d of %s\n", width, prose.Shown(tree.Path(file.File)), file.Percent(), file.Reached,
 			prose.Count(file.Rows, "line"))
 	}
 	fmt.Fprintf(out, "coverage %.1f %%\n", report.Coverage)

@@ -10,9 +10,9 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/scaffold"
 )
 
@@ -38,7 +38,7 @@ func WarnOfDocument(out io.Writer, d *manifest.Document, p *v1alpha1.ClusterRego
 	for _, doubt := range doubtsOf(p) {
 		message := doubt.message
 		if doubt.row > 0 {
-			message = fmt.Sprintf("%s:%d: %s", policy.OneLine(doubt.module), doubt.row, message)
+			message = fmt.Sprintf("%s:%d: %s", prose.OneLine(doubt.module), doubt.row, message)
 		}
 		warn(out, d.File, d.LineOf(doubt.pointer()), message)
 	}

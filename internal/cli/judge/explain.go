@@ -23,7 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/explain"
 	"evenkeel.dev/evenkeel/internal/manager/limitflags"
 	"evenkeel.dev/evenkeel/internal/permissions"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // explainOptions are the flags of explain.
@@ -152,7 +152,7 @@ func enforceWhatCan(set *policySet) (*explain.InForce, error) {
 	choice := policyChoice{cluster: true, leftOut: func(err error) {
 		why, _, _ := strings.Cut(err.Error(), "\n")
 		inForce.Unread = append(inForce.Unread, "left out, for it can't be in force as it is written: "+
-			policy.OneLine(why))
+			prose.OneLine(why))
 	}}
 	var err error
 	if inForce.Snapshot, err = choice.enforce(set); err != nil {

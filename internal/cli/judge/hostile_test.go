@@ -18,7 +18,7 @@ const waiverBegin = "apiVersion: evenkeel.dev/v1alpha1\nkind: Waiver\nmetadata: 
 // What checks pull requests runs where lines that begin with "::" are commands, and whoever opens one writes the
 // manifests, the policies beside them and their names.
 func TestManifestsWriteNoLinesOfTheirOwn(t *testing.T) {
-	const own = `\n::error::own\e[31m\r`
+	const own = `\n::error::own\e[31m\r##[stop-commands]own`
 	policyWith := func(metadata, match, file, rego string) string {
 		return "apiVersion: evenkeel.dev/v1alpha1\nkind: ClusterRegoPolicy\nmetadata: {name: " + metadata + "}\n" +
 			"spec:\n  title: T\n  match: {" + match + "resources: [{apiGroups: [\"\"], kinds: [Pod]}]}\n" +
@@ -57,6 +57,8 @@ func TestManifestsWriteNoLinesOfTheirOwn(t *testing.T) {
 		"a template": {"p.yaml", `{apiVersion: templates.gatekeeper.sh/v1, kind: ConstraintTemplate, metadata: {name: "n` +
 			own + `"}, spec: {crd: {spec: {names: {kind: "K` + own + `"}}}}}`, []string{"-p", "p.yaml"}},
 		"a file that begins a line":             {"::error::own.yaml", privilegedPod, nil},
+		"a file that parts a line":              {"p##[error]own.yaml", privilegedPod, nil},
+		"an image":                              {"p.yaml", strings.Replace(privilegedPod, "image: ", "image: \"x##[error]own\" #", 1), nil},
 		"an unreadable file that begins a line": {"::error::own.yaml", "a: {", nil},
 		"a file of two lines":                   {"p\n::error::own.yaml", privilegedPod, nil},
 		"a directory of two lines":              {"p\n::error::own/Chart.yaml", "name: c", nil},
@@ -79,7 +81,7 @@ func TestManifestsWriteNoLinesOfTheirOwn(t *testing.T) {
 				for line := range strings.Lines(told.String()) {
 					line = strings.TrimSuffix(line, "\n")
 					begins := strings.HasPrefix(strings.TrimSpace(line), "::")
-					if begins || strings.ContainsFunc(line, unicode.IsControl) {
+					if begins || strings.Contains(line, "##[") || strings.ContainsFunc(line, unicode.IsControl) {
 						t.Errorf("%s writes the line %q of\n%s", cmd.Name(), line, told.String())
 					}
 				}

@@ -17,7 +17,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/manifest"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
@@ -225,7 +224,7 @@ func (c *policyChoice) enforce(set *policySet) (*catalog.Snapshot, error) {
 	for _, w := range set.waivers {
 		if err := force.SetWaiver(w); err != nil {
 			errs = append(errs, c.unless(c.cluster, fmt.Errorf("waiver %s: %w",
-				policy.OneLine(client.ObjectKeyFromObject(w).String()), err)))
+				prose.OneLine(client.ObjectKeyFromObject(w).String()), err)))
 		}
 	}
 	for i := range set.overrides {

@@ -14,8 +14,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/manifest"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // addGatekeeper adds what Gatekeeper's objects become by "evenkeel migrate gatekeeper", and says of each that is left
@@ -130,13 +130,13 @@ func (c *policyChoice) unjudged() error {
 		names = append(names, namesOf(object)[1])
 	}
 	return fmt.Errorf("not everything was judged: of %s no policy can be made, see the warnings; to accept that: "+
-		"--skip %s", policy.OneLine(strings.Join(c.unmade, ", ")), policy.OneLine(strings.Join(names, ",")))
+		"--skip %s", prose.OneLine(strings.Join(c.unmade, ", ")), prose.OneLine(strings.Join(names, ",")))
 }
 
 func tellOfItem(stderr io.Writer, item *gatekeeper.Item) {
 	for _, warning := range item.Warnings {
 		fmt.Fprintln(stderr, "warning:",
-			manifest.Problem{File: item.File, Line: item.Line, Message: policy.OneLine(item.Object + ": " + warning)})
+			manifest.Problem{File: item.File, Line: item.Line, Message: prose.OneLine(item.Object + ": " + warning)})
 	}
 	how, notes := "warning:", strings.Join(item.Notes, "; ")
 	switch item.State {
@@ -150,5 +150,5 @@ func tellOfItem(stderr io.Writer, item *gatekeeper.Item) {
 		}
 		how, notes = "note:", item.Object+": "+notes
 	}
-	fmt.Fprintln(stderr, how, manifest.Problem{File: item.File, Line: item.Line, Message: policy.OneLine(notes)})
+	fmt.Fprintln(stderr, how, manifest.Problem{File: item.File, Line: item.Line, Message: prose.OneLine(notes)})
 }

@@ -14,9 +14,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/schema"
 	"evenkeel.dev/evenkeel/internal/manifest"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // addPath adds the policies of a directory of Rego, or the policies, templates and
@@ -134,7 +134,7 @@ func refused(ctx context.Context, schemas *schema.Checker, object map[string]any
 		if path == (*field.Path)(nil).String() {
 			path = "" // of the whole object
 		}
-		misfits = append(misfits, directory.Misfit{Path: path, Message: policy.OneLine(w.ErrorBody())})
+		misfits = append(misfits, directory.Misfit{Path: path, Message: prose.OneLine(w.ErrorBody())})
 	}
 	return misfits, nil
 }

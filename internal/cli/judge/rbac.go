@@ -25,7 +25,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/permissions"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // defaultController is the ServiceAccount that config/ runs the controller as.
@@ -200,7 +200,7 @@ func explainReview(err error) error {
 // printRoles writes the roles, ready for kubectl apply.
 func printRoles(out io.Writer, notes []string, roles []rbacv1.ClusterRole) error {
 	for _, note := range notes {
-		if _, err := fmt.Fprintf(out, "# Note: %s.\n", policy.OneLine(note)); err != nil {
+		if _, err := fmt.Fprintf(out, "# Note: %s.\n", prose.OneLine(note)); err != nil {
 			return err
 		}
 	}

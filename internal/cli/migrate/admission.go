@@ -23,6 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
@@ -249,5 +250,5 @@ func (k *asking) ask(ctx context.Context, object *unstructured.Unstructured, plu
 	}
 	return nil, "the API server or another webhook refuses the update as it is, so that Gatekeeper's answer isn't " +
 		"known: " +
-		policy.OneLine(refusal)
+		prose.OneLine(refusal)
 }

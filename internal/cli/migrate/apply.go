@@ -42,7 +42,8 @@ It can be run again at any time: a policy that is there keeps its admission.acti
 over what has changed of its constraint. A policy or template that wasn't written by this command,
 or that somebody else has changed, is left as it is; --force-conflicts writes over such a change. The
 policy of a constraint that was switched, and is gone, is written with the constraint's action:
-Gatekeeper doesn't enforce then.
+Gatekeeper doesn't enforce then. A policy that enforces keeps the kinds that the cluster doesn't serve
+just now, as while a CustomResourceDefinition is replaced.
 
 It ends with code 0 when all constraints have their policies, with 1 when something needs work or
 was left as it is, with 2 when it was called wrongly, and with 3 when something couldn't be read.`,
@@ -78,7 +79,7 @@ func (o *applyOptions) run(cmd *cobra.Command) error {
 		return command.Exit(command.ExitFailed, err)
 	}
 	opts := o.options(e.source.Options())
-	opts.Names = e.names()
+	opts.Names, opts.Enforced = e.names(), e.enforced()
 	items := gatekeeper.Migrate(e.source.Documents, opts)
 	out := cmd.OutOrStdout()
 	if err := o.tellOf(cmd, out, items); err != nil {

@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
 // estate is what of both lives in a cluster.
@@ -176,6 +177,21 @@ func (e *estate) names() map[string]string {
 			out[c.ID()] = p.Name
 		case err == nil && c.EnforcedBy() != "":
 			out[c.ID()] = c.EnforcedBy()
+		}
+	}
+	return out
+}
+
+// enforced are the kinds that policies which enforce name, by the constraints that they stand for.
+func (e *estate) enforced() map[string][]gatekeeper.Kind {
+	out := map[string][]gatekeeper.Kind{}
+	for _, c := range e.source.Constraints {
+		p, err := e.policyOf(c)
+		if err != nil || p == nil || p.Spec.Admission.Action == v1alpha1.AdmissionAudit {
+			continue
+		}
+		for _, gk := range match.Kinds(p) {
+			out[c.ID()] = append(out[c.ID()], gatekeeper.Kind{Group: gk.Group, Kind: gk.Kind})
 		}
 	}
 	return out

@@ -12,9 +12,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
@@ -79,7 +79,7 @@ func (v *evaluation) run(ctx context.Context, each func(listing.Found) error) er
 		own := v.own[r.Policy.Name]
 		key := switchover.KeyOf(r.Object)
 		if r.Err != nil {
-			own.Failed = append(own.Failed, switchover.Finding{Object: key, Message: policy.OneLine(r.Err.Error())})
+			own.Failed = append(own.Failed, switchover.Finding{Object: key, Message: prose.OneLine(r.Err.Error())})
 		}
 		for _, violation := range r.Violations {
 			own.Findings = append(own.Findings, switchover.Finding{Object: key, Message: violation.Message})

@@ -5,9 +5,9 @@ package migrate
 import (
 	"slices"
 
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 type verdict = catalog.Result
@@ -15,7 +15,7 @@ type verdict = catalog.Result
 // hold holds what Evenkeel says of a request against what Gatekeeper said.
 func (r *admissionRow) hold(of switchover.ObjectKey, v *verdict, theirs []string) {
 	if v.Err != nil {
-		r.unknown(of.String() + ": Evenkeel couldn't judge it: " + policy.OneLine(v.Err.Error()))
+		r.unknown(of.String() + ": Evenkeel couldn't judge it: " + prose.OneLine(v.Err.Error()))
 	}
 	var ours []string
 	for _, violation := range v.Violations {

@@ -16,7 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/request"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // newOverride is an override as it is asked for. It belongs to its policy, and goes with it.
@@ -82,7 +82,7 @@ func confirmed(ctx context.Context, c client.Reader, stored *v1alpha1.PolicyOver
 		if now.Status.ObservedGeneration < generation || active == nil {
 			return false, nil
 		}
-		said = policy.OneLine(active.Reason + ": " + active.Message)
+		said = prose.OneLine(active.Reason + ": " + active.Message)
 		changed = now.Generation > generation
 		return active.Reason == reason || changed, nil
 	}

@@ -12,7 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/output"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Act is something that a person has asked of an object.
@@ -67,7 +67,7 @@ func PrintActs(out io.Writer, heading string, acts []Act) error {
 	table := output.Columns(out, heading, "WHEN", "ASKED FOR", "BY", "WHY")
 	for _, a := range acts {
 		output.Row(table, a.Of, a.At.UTC().Format("2006-01-02 15:04:05Z"), a.What,
-			cmp.Or(policy.OneLine(a.User), "-"), cmp.Or(policy.OneLine(a.Why), "-"))
+			cmp.Or(prose.OneLine(a.User), "-"), cmp.Or(prose.OneLine(a.Why), "-"))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print who asked for what: %w", err)

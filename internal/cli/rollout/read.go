@@ -13,7 +13,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/display"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -71,7 +70,7 @@ func (v *viewer) readPlan(ctx context.Context, name string) (display.Rollout, er
 
 // refusal says in one line what may not be read, why, and which role grants it.
 func refusal(what string, err error) string {
-	return policy.OneLine(connect.Failure(what, err).Error())
+	return prose.OneLine(connect.Failure(what, err).Error())
 }
 
 // passes tells what may not be read and goes on without it; any other error stays one.

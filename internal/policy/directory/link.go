@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // linked finds what a link leads to that nobody would read: a directory may lead back, and isn't walked into, and of a
@@ -49,7 +51,7 @@ func nowhere(fsys fs.FS, at string) string {
 	if err != nil {
 		to = "something" // a file system that can't say so
 	}
-	return "it is a link to " + to + ", which isn't there: correct the link, or remove it"
+	return "it is a link to " + prose.Shown(to) + ", which isn't there: correct the link, or remove it"
 }
 
 // LinksToNothing are the links at and below the directory asked for that lead to nothing and may have led to a

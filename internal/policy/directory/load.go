@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Load reads every policy at and below root, sorted by name.
@@ -201,7 +201,7 @@ func (m *module) stray(dir *directory) string {
 			"line, below its METADATA and above its rules; if nothing needs the file, remove it"
 	}
 	return fmt.Sprintf("no policy imports package %s: if it is a policy, name the file %s%s and give its package "+
-		"METADATA custom.id; if it isn't, remove it", m.pkg, policy.OneLine(path.Base(dir.path)), extension)
+		"METADATA custom.id; if it isn't, remove it", m.pkg, prose.OneLine(path.Base(dir.path)), extension)
 }
 
 func checkDuplicates(candidates []candidate, found *problems) {

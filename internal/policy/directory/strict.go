@@ -14,7 +14,6 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -40,11 +39,11 @@ func (m Misfit) Pointer() string {
 func (m Misfit) String() string {
 	switch {
 	case m.Unknown:
-		return policy.OneLine(fmt.Sprintf("unknown field %s: %s", m.Path, m.Message))
+		return prose.OneLine(fmt.Sprintf("unknown field %s: %s", m.Path, m.Message))
 	case m.Path == "":
-		return policy.OneLine(m.Message)
+		return prose.OneLine(m.Message)
 	}
-	return policy.OneLine(m.Path + ": " + m.Message)
+	return prose.OneLine(m.Path + ": " + m.Message)
 }
 
 var (

@@ -188,12 +188,15 @@ func TestKindsThatAreSentToSubresources(t *testing.T) {
 // TestKindsThatNobodyServes has constraints name kinds that there are no objects of, beside others and alone.
 func TestKindsThatNobodyServes(t *testing.T) {
 	older := slices.DeleteFunc(gatekeeper.BuiltIn(), func(k gatekeeper.Kind) bool { return k.Kind == "IPAddress" })
+	pod, thing := gatekeeper.Kind{Kind: "Pod"}, gatekeeper.Kind{Group: "example.org", Kind: "Thing"}
 	cases := map[string]struct {
 		match  string
 		served []gatekeeper.Kind // nil: nobody asked the cluster
 		unsaid []string
-		want   []string // nil: it needs work
-		notes  string
+		// enforced are what a policy names that enforces already.
+		enforced []gatekeeper.Kind
+		want     []string // nil: it needs work
+		notes    string
 	}{
 		"groups beside kinds": {match: `{kinds: [{apiGroups: ["", apps, batch], kinds: [Pod, Deployment, Job]}]}`,
 			want: []string{"Pod", "Deployment.apps", "Job.batch"}},
@@ -227,6 +230,27 @@ func TestKindsThatNobodyServes(t *testing.T) {
 			match:  `{kinds: [{apiGroups: [networking.k8s.io], kinds: ["*"]}]}`,
 			served: older, want: []string{"Ingress.networking.k8s.io", "IngressClass.networking.k8s.io",
 				"NetworkPolicy.networking.k8s.io", "ServiceCIDR.networking.k8s.io"}, notes: "whatever kind there is"},
+		"a kind that is gone for the moment, and is enforced": {enforced: []gatekeeper.Kind{pod, thing},
+			match: `{kinds: [{apiGroups: ["", example.org], kinds: [Pod, Thing]}]}`, served: older,
+			want: []string{"Pod", "Thing.example.org"}, notes: "keeps naming them"},
+		"the same, alone": {enforced: []gatekeeper.Kind{thing}, served: older,
+			match: `{kinds: [{apiGroups: [example.org], kinds: [Thing]}]}`, want: []string{"Thing.example.org"},
+			notes: "this cluster doesn't serve Thing.example.org just now, or doesn't say so; the policy enforces"},
+		"the same, of a scope": {enforced: []gatekeeper.Kind{thing}, served: older,
+			match: `{scope: Cluster, kinds: [{apiGroups: [example.org], kinds: [Thing]}]}`,
+			want:  []string{"Thing.example.org"}, notes: "keeps naming them"},
+		"the same, of any kind of its group": {enforced: []gatekeeper.Kind{thing}, served: older,
+			match: `{kinds: [{apiGroups: [example.org], kinds: ["*"]}]}`, want: []string{"Thing.example.org"},
+			notes: "keeps naming them"},
+		"the same, and the group doesn't say what it serves": {enforced: []gatekeeper.Kind{thing}, served: older,
+			unsaid: []string{"example.org"}, match: `{kinds: [{apiGroups: [example.org], kinds: ["*"]}]}`,
+			want: []string{"Thing.example.org"}, notes: "or doesn't say so"},
+		"the constraint has given it up": {enforced: []gatekeeper.Kind{pod, thing}, served: older,
+			match: `{kinds: [{apiGroups: [""], kinds: [Pod]}]}`, want: []string{"Pod"}},
+		"a product of groups and kinds is enforced": {served: older,
+			enforced: []gatekeeper.Kind{pod, {Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "Pod"}},
+			match:    `{kinds: [{apiGroups: ["", apps], kinds: [Pod, Deployment]}]}`,
+			want:     []string{"Pod", "Deployment.apps"}},
 		"what no constraint on every kind means": {match: `{kinds: [{apiGroups: [""], kinds: [Event]}]}`,
 			want: []string{"Event"}},
 	}
@@ -234,7 +258,8 @@ func TestKindsThatNobodyServes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			items := gatekeeper.Migrate(documents(t, bearing(tc.match)), gatekeeper.Options{
 				Owner: "team", Runbook: "https://example.com/NAME", Severity: v1alpha1.SeverityHigh,
-				Kinds: tc.served, Served: tc.served != nil, Unsaid: tc.unsaid})
+				Kinds: tc.served, Served: tc.served != nil, Unsaid: tc.unsaid,
+				Enforced: map[string][]gatekeeper.Kind{"MustBear/bear": tc.enforced}})
 			last := items[len(items)-1]
 			var got []string
 			if last.Policy != nil {

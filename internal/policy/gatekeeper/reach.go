@@ -80,6 +80,9 @@ func (m *constraintMatch) scoped(r reached, meant []Kind, named int, known kindS
 	if m.open() && !inMemory {
 		r.notes = append(r.notes, known.opened(len(within)))
 	}
+	if kept := known.keptAmong(within); kept != "" {
+		r.notes = append(r.notes, kept)
+	}
 	r.notes = append(r.notes, m.nameKinds(within, named)...)
 	return r
 }

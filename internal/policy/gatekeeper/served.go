@@ -16,6 +16,41 @@ type kindSet struct {
 	// served says that they are all that a cluster serves, but for those of the groups that didn't say.
 	served bool
 	unsaid []string
+	// kept are those of the known kinds that aren't served, and that a policy which enforces names all the same.
+	kept []Kind
+}
+
+// keeping are the kinds with those of an enforcing policy that aren't served just now, or not said to be, as while a
+// CustomResourceDefinition is replaced: once they are, nobody would look for what has been left out meanwhile. A scope
+// that a constraint names is that of all kinds that its policy does.
+func (s kindSet) keeping(enforced []Kind, scope string) kindSet {
+	known := s.known
+	for _, k := range enforced {
+		if !s.served || !Judged(k.Group, k.Kind) || slices.ContainsFunc(s.known, k.same) ||
+			byProduct(k, enforced, known) {
+			continue
+		}
+		if scope != everything {
+			k.Scope = scope
+		}
+		s.known, s.kept = slices.Concat(s.known, []Kind{k}), append(s.kept, k)
+	}
+	return s
+}
+
+// keptAmong says which of some kinds are named though they aren't served; empty for none.
+func (s kindSet) keptAmong(kinds []Kind) string {
+	var names []string
+	for _, k := range kinds {
+		if slices.ContainsFunc(s.kept, k.same) {
+			names = append(names, k.String())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("this cluster doesn't serve %s just now, or doesn't say so; the policy enforces, and keeps "+
+		"naming them: take out of it what is gone for good", strings.Join(names, ", "))
 }
 
 // byProduct says that a kind is named only because an entry of match.kinds names each of its kinds in each of its

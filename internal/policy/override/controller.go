@@ -20,7 +20,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -144,7 +144,7 @@ func conditions(o *v1alpha1.PolicyOverride, why string, in *Override) []metav1.C
 		}
 		by := v1alpha1.LatestRequest(o.Spec.Requests, v1alpha1.ActionClearOverride, v1alpha1.ActionOverride)
 		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; a person has ended it"),
-			not(policy.OneLine(fmt.Sprintf("ended by %s; %s", by, asDeclared))))
+			not(prose.OneLine(fmt.Sprintf("ended by %s; %s", by, asDeclared))))
 	case v1alpha1.ReasonExpired:
 		message := fmt.Sprintf("it ended at %s; %s", ends(o, o.Spec.Asked()).UTC().Format(time.RFC3339), asDeclared)
 		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it has ended"), not(message))

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Override is what a PolicyOverride makes of its policy while it is in force.
@@ -33,8 +33,8 @@ func (o *Override) String() string {
 	if !o.Softens() {
 		what = fmt.Sprintf("admission action %s stays as it is, and no write of its plans begins,", o.Declared)
 	}
-	return fmt.Sprintf("%s until %s by %s (%s)", what, o.UntilText(), policy.OneLine(o.User),
-		policy.OneLine(o.Reason))
+	return fmt.Sprintf("%s until %s by %s (%s)", what, o.UntilText(), prose.OneLine(o.User),
+		prose.OneLine(o.Reason))
 }
 
 // UntilText is when the override ends, as people and tools read it.

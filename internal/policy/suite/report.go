@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/rego/unittest"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Failure is one test or example that didn't hold.
@@ -24,15 +25,15 @@ type Failure struct {
 
 // String is the failure over a few lines, the place first.
 func (f Failure) String() string {
-	place := f.File
+	place := prose.Shown(f.File)
 	if f.Line > 0 {
-		place = fmt.Sprintf("%s:%d", f.File, f.Line)
+		place = fmt.Sprintf("%s:%d", place, f.Line)
 	}
-	return fmt.Sprintf("%s: %s\n  expected: %s\n  got:      %s", place, f.Subject, indent(f.Expected), indent(f.Got))
+	return fmt.Sprintf("%s: %s\n  expected: %s\n  got:      %s", place, prose.OneLine(f.Subject), indent(f.Expected), indent(f.Got))
 }
 
 func indent(text string) string {
-	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n            ")
+	return strings.ReplaceAll(prose.Lines(strings.TrimRight(text, "\n")), "\n", "\n            ")
 }
 
 // Report is the outcome of a run.

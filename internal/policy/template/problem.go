@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -67,7 +66,7 @@ func told(found field.ErrorList, path func(string) string) []Problem {
 			break
 		}
 		problems = append(problems,
-			Problem{Field: path(e.Field), Message: prose.Shorten(policy.OneLine(e.ErrorBody()), maxMessage)})
+			Problem{Field: path(e.Field), Message: prose.Shorten(prose.OneLine(e.ErrorBody()), maxMessage)})
 	}
 	return problems
 }

@@ -141,7 +141,7 @@ func Tell(changes []Change, values bool, secrets policy.Secrets) string {
 		switch c.Step.Type {
 		case policy.ActionPatch:
 			for _, f := range c.Fields {
-				lines = append(lines, policy.OneLine(tellField(c.Step.Subresource, f, values)))
+				lines = append(lines, prose.OneLine(tellField(c.Step.Subresource, f, values)))
 			}
 		case policy.ActionCreate:
 			lines = append(lines, tellCreated(c.Step.Object, values)...)
@@ -177,14 +177,14 @@ func tellValue(value any, has bool) string {
 	if err != nil {
 		return "(a value that can't be written)"
 	}
-	return prose.ShortenCharacters(policy.OneLine(string(raw)), maxShown)
+	return prose.ShortenCharacters(prose.OneLine(string(raw)), maxShown)
 }
 
 // tellCreated writes an object that is to be created.
 func tellCreated(object map[string]any, values bool) []string {
 	kind, _ := object["kind"].(string)
 	name, _ := Lookup(object, "/metadata/name")
-	head := policy.OneLine(fmt.Sprintf("create %s %v", kind, name))
+	head := prose.OneLine(fmt.Sprintf("create %s %v", kind, name))
 	censored, _ := policy.CensorPair(object, nil)
 	raw, err := yaml.Marshal(censored)
 	if !values || err != nil {
@@ -192,7 +192,7 @@ func tellCreated(object map[string]any, values bool) []string {
 	}
 	lines := []string{head + ":"}
 	for line := range strings.Lines(string(raw)) {
-		lines = append(lines, "  "+policy.OneLine(strings.TrimRight(line, "\n")))
+		lines = append(lines, "  "+prose.OneLine(strings.TrimRight(line, "\n")))
 	}
 	return lines
 }

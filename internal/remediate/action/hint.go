@@ -20,7 +20,7 @@ func Hint(actions []policy.Action, secret bool) string {
 	var steps []string
 	for _, a := range actions {
 		if a.Type != policy.ActionPatch {
-			steps = append(steps, policy.OneLine(Describe([]policy.Action{a}, 1)))
+			steps = append(steps, prose.OneLine(Describe([]policy.Action{a}, 1)))
 			continue
 		}
 		for _, op := range a.Ops {
@@ -48,16 +48,16 @@ func opText(op policy.PatchOp, secret bool) string {
 	case "test":
 		return ""
 	case "remove":
-		return "remove " + policy.OneLine(op.Path)
+		return "remove " + prose.OneLine(op.Path)
 	case "move", "copy":
-		return policy.OneLine(fmt.Sprintf("%s %s to %s", op.Op, op.From, op.Path))
+		return prose.OneLine(fmt.Sprintf("%s %s to %s", op.Op, op.From, op.Path))
 	}
 	if secret {
-		return policy.OneLine("set " + op.Path)
+		return prose.OneLine("set " + op.Path)
 	}
 	value, err := json.Marshal(op.Value)
 	if err != nil {
-		return policy.OneLine("set " + op.Path)
+		return prose.OneLine("set " + op.Path)
 	}
-	return policy.OneLine(fmt.Sprintf("set %s to %s", op.Path, value))
+	return prose.OneLine(fmt.Sprintf("set %s to %s", op.Path, value))
 }

@@ -17,7 +17,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -118,13 +117,13 @@ func collect(ctx context.Context, reader client.Reader, s Subject, now time.Time
 		failed("Warning events", err)
 	}
 	e.Findings = append(e.Findings, tellEvents(events, s.Since)...)
-	e.Unread = prose.Shorten(policy.OneLine(strings.Join(unread, "; ")), maxUnread)
+	e.Unread = prose.Shorten(prose.OneLine(strings.Join(unread, "; ")), maxUnread)
 	return e
 }
 
 // finding is a line that fits.
 func finding(format string, args ...any) string {
-	return prose.Shorten(policy.OneLine(fmt.Sprintf(format, args...)), maxFinding)
+	return prose.Shorten(prose.OneLine(fmt.Sprintf(format, args...)), maxFinding)
 }
 
 // isPod says whether an object is a Pod itself.

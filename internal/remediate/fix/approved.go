@@ -91,5 +91,5 @@ func AsApproved(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 
 // told is a record's reason with its message, on one line.
 func told(reason, message string) string {
-	return prose.Shorten(policy.OneLine(cmp.Or(reason, "Unknown")+": "+message), 512)
+	return prose.Shorten(prose.OneLine(cmp.Or(reason, "Unknown")+": "+message), 512)
 }

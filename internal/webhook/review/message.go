@@ -47,7 +47,7 @@ func denial(r *policy.Request, v *verdict, blocking []finding) string {
 }
 
 func writeFinding(b *strings.Builder, r *policy.Request, f *finding, shown []policy.Violation) {
-	fmt.Fprintf(b, "policy %s (%s): %s", f.policy, f.severity, policy.OneLine(f.title))
+	fmt.Fprintf(b, "policy %s (%s): %s", f.policy, f.severity, prose.OneLine(f.title))
 	for _, violation := range shown {
 		b.WriteString("\n- " + prose.Shorten(violation.Text(), serving.MaxLineBytes))
 	}
@@ -91,7 +91,7 @@ func unjudged(r *policy.Request, v *verdict) string {
 
 func failureText(f failure) string {
 	if f.policy == "" {
-		return policy.OneLine(f.err.Error())
+		return prose.OneLine(f.err.Error())
 	}
 	if f.partly {
 		return fmt.Sprintf("policy %s could not be evaluated to its end: %s", f.policy, reasonText(f.policy, f.err))
@@ -100,7 +100,7 @@ func failureText(f failure) string {
 }
 
 func reasonText(name string, err error) string {
-	return policy.OneLine(strings.TrimPrefix(err.Error(), "policy "+name+": "))
+	return prose.OneLine(strings.TrimPrefix(err.Error(), "policy "+name+": "))
 }
 
 // warnings are the warning headers of the answer: warned violations, violations

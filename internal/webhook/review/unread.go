@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
@@ -77,7 +76,7 @@ func unreadDenial(review *intake.Review, refusing []*v1alpha1.ClusterRegoPolicy)
 			fmt.Fprintf(&b, "\nand %d more", len(refusing)-i)
 			break
 		}
-		line := fmt.Sprintf("policy %s (%s): %s", p.Name, p.Spec.Severity, policy.OneLine(p.Spec.Title))
+		line := fmt.Sprintf("policy %s (%s): %s", p.Name, p.Spec.Severity, prose.OneLine(p.Spec.Title))
 		b.WriteString("\n- " + prose.Shorten(line, serving.MaxLineBytes))
 	}
 	if review.Unread.Reason.Passing() {

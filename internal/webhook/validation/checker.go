@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/template"
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
-	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 )
 
 // maxPolicyName leaves room in the names that are built from a policy's: its
@@ -51,8 +50,9 @@ type PolicyChecker struct {
 	Kinds *discovery.Kinds
 }
 
-// Check returns every problem: name, Rego, match, conditions, strategy.
-func (c *PolicyChecker) Check(p *v1alpha1.ClusterRegoPolicy) []problem {
+// Check returns every problem: name, Rego, match, conditions, strategy. Before is the policy as it is stored, nil for a
+// new one: the kinds that it names already are none when they aren't served any more.
+func (c *PolicyChecker) Check(p, before *v1alpha1.ClusterRegoPolicy) []problem {
 	var out problems
 	if n := len(p.Name); n > maxPolicyName {
 		out.addIf(fmt.Sprintf(
@@ -64,7 +64,7 @@ func (c *PolicyChecker) Check(p *v1alpha1.ClusterRegoPolicy) []problem {
 		out.addIf(err.Error(), "spec.match")
 	}
 	out = append(out, checkConditions(p.Spec.Admission.MatchConditions)...)
-	out = append(out, c.resources(p.Spec.Match.Resources)...)
+	out = append(out, c.resources(p.Spec.Match.Resources, kindsNamed(before))...)
 	return append(out, checkStrategy(&p.Spec.Remediation.RolloutStrategy)...)
 }
 
@@ -138,64 +138,6 @@ func moduleField(source *v1alpha1.RegoSource, file string) string {
 		}
 	}
 	return "spec.rego.main"
-}
-
-// resources checks that every kind is served in one of its groups at least, and
-// every group has one of the kinds.
-func (c *PolicyChecker) resources(resources []v1alpha1.ResourceMatch) []problem {
-	var out problems
-	for i, res := range resources {
-		field := fmt.Sprintf("spec.match.resources[%d]", i)
-		useful := make([]bool, len(res.APIGroups))
-		known := true
-		for j, kind := range res.Kinds {
-			message, found := c.kind(res.APIGroups, kind, useful)
-			known = known && found
-			out.addIf(message, fmt.Sprintf("%s.kinds[%d]", field, j))
-		}
-		for j, group := range res.APIGroups {
-			if known && !useful[j] {
-				out.addIf(fmt.Sprintf("group %q serves none of the kinds listed with it: remove it", group),
-					fmt.Sprintf("%s.apiGroups[%d]", field, j))
-			}
-		}
-	}
-	return out
-}
-
-// kind looks a kind up in the groups listed with it and marks those that have it.
-func (c *PolicyChecker) kind(groups []string, kind string, useful []bool) (message string, found bool) {
-	for i, group := range groups {
-		if why := exempt.NeverMatched(group, kind); why != "" {
-			return fmt.Sprintf("%s can't be matched: %s; remove it", kind, why), false
-		}
-		_, err := c.Kinds.Resolve(group, kind)
-		switch {
-		case err == nil:
-			useful[i], found = true, true
-		case !errors.Is(err, discovery.ErrUnknownKind):
-			return fmt.Sprintf("the kind could not be checked: %v; try again", err), false
-		}
-	}
-	if found {
-		return "", true
-	}
-	return c.unknownKind(groups, kind), false
-}
-
-func (c *PolicyChecker) unknownKind(groups []string, kind string) string {
-	text := fmt.Sprintf("the API server serves no kind %q in group %q", kind, groups[0])
-	if len(groups) > 1 {
-		text = fmt.Sprintf("the API server serves no kind %q in any of the groups %q", kind, groups)
-	}
-	similar, ok := c.Kinds.Similar(kind)
-	if !ok {
-		return text + ": check the spelling, or install its CustomResourceDefinition first"
-	}
-	if similar.Kind == kind {
-		return text + fmt.Sprintf(": set apiGroups to %q, which serves it", similar.Group)
-	}
-	return text + fmt.Sprintf(": did you mean %q of group %q?", similar.Kind, similar.Group)
 }
 
 func causes(found []problem) []metav1.StatusCause {

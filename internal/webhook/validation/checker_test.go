@@ -170,7 +170,7 @@ func TestPolicyCheck(t *testing.T) {
 			if tc.rego == "" {
 				tc.rego = webhooktest.PrivilegedRego
 			}
-			got := newChecker(webhooktest.Kinds()).Check(webhooktest.NewPolicy("p", tc.rego, tc.change...))
+			got := newChecker(webhooktest.Kinds()).Check(webhooktest.NewPolicy("p", tc.rego, tc.change...), nil)
 			ok := len(got) == len(tc.want)
 			for i := 0; ok && i < len(got); i++ {
 				ok = strings.Contains(got[i].String(), tc.want[i])
@@ -184,7 +184,7 @@ func TestPolicyCheck(t *testing.T) {
 
 func TestPolicyCheckWhenTheAPICannotBeAsked(t *testing.T) {
 	kinds := discovery.NewKinds(func() (meta.RESTMapper, error) { return nil, errors.New("connection refused") })
-	got := newChecker(kinds).Check(webhooktest.NewPolicy("p", webhooktest.PrivilegedRego))
+	got := newChecker(kinds).Check(webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), nil)
 	if len(got) != 1 || !strings.Contains(
 		got[0].String(), "could not be checked: discovering the API: connection refused; try again") {
 		t.Errorf("got %v", got)
@@ -261,7 +261,7 @@ func TestAPolicyWarnsOfKindsThatOnlyTheScanJudges(t *testing.T) {
 
 func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
 	bad := webhooktest.NewPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
-	status := invalid("ClusterRegoPolicy", bad.Name, newChecker(webhooktest.Kinds()).Check(bad))
+	status := invalid("ClusterRegoPolicy", bad.Name, newChecker(webhooktest.Kinds()).Check(bad, nil))
 	if status.Code != http.StatusUnprocessableEntity || status.Reason != metav1.StatusReasonInvalid {
 		t.Errorf("status %d %s", status.Code, status.Reason)
 	}

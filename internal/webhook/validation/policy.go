@@ -95,9 +95,10 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (servin
 	}
 	defer end()
 	p.SetDefaults()
-	found := h.Checker.Check(&p)
+	found := h.Checker.Check(&p, stored(req))
 	if len(found) == 0 {
-		resp.Warnings = append(h.withoutTemplate(&p), notAtAdmission(&p)...)
+		resp.Warnings = append(h.withoutTemplate(&p), h.Checker.notServed(&p)...)
+		resp.Warnings = append(resp.Warnings, notAtAdmission(&p)...)
 		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
 		resp.Warnings = append(resp.Warnings, h.strategyWarnings(&p)...)
 		resp.Warnings = append(resp.Warnings, h.keptWindows(ctx, req, &p)...)
@@ -107,6 +108,17 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (servin
 	resp.Allowed = false
 	resp.Status = invalid("ClusterRegoPolicy", p.Name, found)
 	return resp, serving.DecisionDenied
+}
+
+// stored is the policy that an update replaces; nil for a new one, and for one that can't be read.
+func stored(req *policy.Request) *v1alpha1.ClusterRegoPolicy {
+	before := &v1alpha1.ClusterRegoPolicy{}
+	if req.Operation != policy.Update || req.OldObject == nil ||
+		runtime.DefaultUnstructuredConverter.FromUnstructured(req.OldObject, before) != nil {
+		return nil
+	}
+	before.SetDefaults()
+	return before
 }
 
 // strategyWarnings tell whoever writes a policy of a strategy that isn't there, and of what
@@ -186,7 +198,7 @@ func invalid(kind, name string, found []problem) *metav1.Status {
 			fmt.Fprintf(&b, "\nand %d more", len(found)-i)
 			break
 		}
-		b.WriteString("\n- " + prose.Shorten(policy.OneLine(f.String()), serving.MaxLineBytes))
+		b.WriteString("\n- " + prose.Shorten(prose.OneLine(f.String()), serving.MaxLineBytes))
 	}
 	status := serving.Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, b.String())
 	status.Details = &metav1.StatusDetails{

@@ -179,7 +179,7 @@ func TestAPolicyIsHeldAgainstItsTemplate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			found := tc.checker.Check(tc.policy)
+			found := tc.checker.Check(tc.policy, nil)
 			switch {
 			case tc.want == "" && len(found) > 0:
 				t.Errorf("problems %v", found)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -34,9 +33,9 @@ func (p Problem) String() string {
 	case p.File == "":
 		return p.Text()
 	case p.Row == 0:
-		return policy.OneLine(p.File) + ": " + p.Text()
+		return prose.OneLine(p.File) + ": " + p.Text()
 	default:
-		return fmt.Sprintf("%s:%d:%d: %s", policy.OneLine(p.File), p.Row, p.Col, p.Text())
+		return fmt.Sprintf("%s:%d:%d: %s", prose.OneLine(p.File), p.Row, p.Col, p.Text())
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -94,7 +93,7 @@ func (r *Recorder) text(event *topdown.Event) string {
 	if values := variables(event); !r.Hidden && values != "" {
 		text += "   {" + values + "}"
 	}
-	return policy.OneLine(text)
+	return prose.OneLine(text)
 }
 
 // placeOf is where the rule of an event is written.
@@ -102,7 +101,7 @@ func placeOf(event *topdown.Event) string {
 	if event.Location == nil {
 		return ""
 	}
-	return policy.OneLine(fmt.Sprintf("%s:%d", event.Location.File, event.Location.Row))
+	return prose.OneLine(fmt.Sprintf("%s:%d", event.Location.File, event.Location.Row))
 }
 
 // String is what was recorded, query by query in the order in which they were asked: where an event is, what is

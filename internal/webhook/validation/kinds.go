@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
+	"evenkeel.dev/evenkeel/internal/webhook/discovery"
+	"evenkeel.dev/evenkeel/internal/webhook/exempt"
+)
+
+// kindSet are kinds that a policy names.
+type kindSet map[match.GroupKind]bool
+
+// kindsNamed are those of a policy, nil for none.
+func kindsNamed(p *v1alpha1.ClusterRegoPolicy) kindSet {
+	out := kindSet{}
+	if p == nil {
+		return out
+	}
+	for _, gk := range match.Kinds(p) {
+		out[gk] = true
+	}
+	return out
+}
+
+// resources checks that every kind is served in one of its groups at least, and every group has one of the kinds. Kinds
+// that the stored policy names already pass: else nobody could correct a policy, or have it only record, while a
+// CustomResourceDefinition is gone or is being replaced.
+func (c *PolicyChecker) resources(resources []v1alpha1.ResourceMatch, before kindSet) []problem {
+	var out problems
+	for i, res := range resources {
+		field := fmt.Sprintf("spec.match.resources[%d]", i)
+		useful := make([]bool, len(res.APIGroups))
+		known := true
+		for j, kind := range res.Kinds {
+			message, found := c.kind(res.APIGroups, kind, before, useful)
+			known = known && found
+			out.addIf(message, fmt.Sprintf("%s.kinds[%d]", field, j))
+		}
+		for j, group := range res.APIGroups {
+			if known && !useful[j] {
+				out.addIf(fmt.Sprintf("group %q serves none of the kinds listed with it: remove it", group),
+					fmt.Sprintf("%s.apiGroups[%d]", field, j))
+			}
+		}
+	}
+	return out
+}
+
+// kind looks a kind up in the groups listed with it and marks those that have it.
+func (c *PolicyChecker) kind(groups []string, kind string, before kindSet, useful []bool) (message string, found bool) {
+	var kept []int
+	for i, group := range groups {
+		if why := exempt.NeverMatched(group, kind); why != "" {
+			return fmt.Sprintf("%s can't be matched: %s; remove it", kind, why), false
+		}
+		_, err := c.Kinds.Resolve(group, kind)
+		switch {
+		case err == nil:
+			useful[i], found = true, true
+		case before[match.GroupKind{Group: group, Kind: kind}]:
+			kept = append(kept, i)
+		case !errors.Is(err, discovery.ErrUnknownKind):
+			return fmt.Sprintf("the kind could not be checked: %v; try again", err), false
+		}
+	}
+	if found {
+		return "", true
+	}
+	for _, i := range kept {
+		useful[i], found = true, true
+	}
+	if found {
+		return "", true
+	}
+	return c.unknownKind(groups, kind), false
+}
+
+func (c *PolicyChecker) unknownKind(groups []string, kind string) string {
+	text := fmt.Sprintf("the API server serves no kind %q in group %q", kind, groups[0])
+	if len(groups) > 1 {
+		text = fmt.Sprintf("the API server serves no kind %q in any of the groups %q", kind, groups)
+	}
+	similar, ok := c.Kinds.Similar(kind)
+	if !ok {
+		return text + ": check the spelling, or install its CustomResourceDefinition first"
+	}
+	if similar.Kind == kind {
+		return text + fmt.Sprintf(": set apiGroups to %q, which serves it", similar.Group)
+	}
+	return text + fmt.Sprintf(": did you mean %q of group %q?", similar.Kind, similar.Group)
+}
+
+// notServed warns of the kinds that a policy names and the API server doesn't serve now.
+func (c *PolicyChecker) notServed(p *v1alpha1.ClusterRegoPolicy) []string {
+	var gone []string
+	for _, res := range p.Spec.Match.Resources {
+		for _, kind := range res.Kinds {
+			if c.servedInNone(res.APIGroups, kind) {
+				gone = append(gone, schema.GroupKind{Group: res.APIGroups[0], Kind: kind}.String())
+			}
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return []string{fit("the API server doesn't serve %s now: the policy judges it again once it does, and it can be "+
+		"removed", strings.Join(gone, ", "))}
+}
+
+func (c *PolicyChecker) servedInNone(groups []string, kind string) bool {
+	return !slices.ContainsFunc(groups, func(group string) bool {
+		_, err := c.Kinds.Resolve(group, kind)
+		return !errors.Is(err, discovery.ErrUnknownKind)
+	})
+}
