@@ -46,13 +46,16 @@ func main() {
 	case isOutputClosed(err): // whoever reads has enough
 		os.Exit(128 + int(syscall.SIGPIPE))
 	}
-	fmt.Fprintln(os.Stderr, "evenkeel:", prose.Lines(err.Error()))
+	fmt.Fprintln(os.Stderr, told(err))
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) {
 		os.Exit(coded.ExitCode())
 	}
 	os.Exit(1)
 }
+
+// told is what is printed of an error, in which others' names and texts are no commands to a CI system.
+func told(err error) string { return "evenkeel: " + prose.Lines(err.Error()) }
 
 // withLost adds to how a command ended that what it printed is incomplete: not all that prints looks at
 // the errors of its writes.

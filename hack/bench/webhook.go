@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The load of a webhook: so many requests a second that the first, which does nothing, takes such a share of a processor,
-// whatever processor it is; for so long in each round.
+// The load of a webhook: so many requests a second that the first, which does nothing, takes such a share of a
+// processor, whatever processor it is; for so long in each round.
 const (
 	webhookShare = 0.16
 	webhookLoad  = 2500 * time.Millisecond

@@ -3,6 +3,7 @@
 package prose
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -45,6 +46,12 @@ func Lines(text string) string {
 		lines[i] = strings.Join(cells, "\t")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// JSON is JSON in whose texts nothing is a command wherever it stands in a line: a # of those is escaped, which says the
+// same.
+func JSON(text []byte) []byte {
+	return regexp.MustCompile(`##([a-zA-Z]*\[)`).ReplaceAll(text, []byte(`#\u0023$1`))
 }
 
 // hidden says that a rune isn't seen: a control character, or one that turns the direction of text.

@@ -3,6 +3,10 @@
 package prose_test
 
 import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
 	"testing"
 
 	"evenkeel.dev/evenkeel/internal/prose"
@@ -37,6 +41,19 @@ func TestShownIsWhatItIsButWhereItWouldDoSomething(t *testing.T) {
 		if got := prose.Shown(text); got != want {
 			t.Errorf("Shown(%q): got %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestJSONSaysTheSame(t *testing.T) {
+	const text = `{"a": "## b ##[error]c ##vso[d ###[e"}`
+	got := prose.JSON([]byte(text))
+	if strings.Contains(string(got), "##[") || strings.Contains(string(got), "##vso[") {
+		t.Errorf("got %s", got)
+	}
+	var want, has map[string]string
+	if err := errors.Join(json.Unmarshal([]byte(text), &want), json.Unmarshal(got, &has)); err != nil ||
+		!maps.Equal(want, has) {
+		t.Errorf("%s isn't %s: %v", got, text, err)
 	}
 }
 

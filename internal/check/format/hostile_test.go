@@ -24,20 +24,20 @@ func TestAnObjectsNameWritesNothingElse(t *testing.T) {
 	report := &check.Report{Objects: 1, Policies: 1, Results: []check.Result{{Subject: check.Subject{Object: object},
 		Policy: definition, Violations: []policy.Violation{{Message: "m ##[error]n\n::error::o"}}, Fix: " ::error::p\n"}}}
 	for name, opts := range map[string]format.Options{"table": {GroupBy: format.Groups()}, "name": {}, "github": {},
-		"json": {}, "yaml": {}} {
+		"json": {}, "yaml": {}, "junit": {}, "sarif": {}} {
 		var out strings.Builder
 		if err := format.Write(&out, name, report, opts); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
 			line = strings.TrimSuffix(line, "\n")
-			if strings.HasPrefix(line, "::") && !strings.HasPrefix(line, "::error title=p (High)::") {
+			if strings.HasPrefix(strings.TrimSpace(line), "::") && !strings.HasPrefix(line, "::error title=p (High)::") {
 				t.Errorf("%s has a line that the object has written: %q", name, line)
 			}
 			if strings.Contains(line, "##[") {
 				t.Errorf("%s has a command in a line: %q", name, line)
 			}
-			if strings.ContainsFunc(line, unicode.IsControl) {
+			if strings.ContainsFunc(strings.TrimLeft(line, "\t"), unicode.IsControl) {
 				t.Errorf("%s has control characters: %q", name, line)
 			}
 			if name == "name" && strings.ContainsAny(line, ` '"\`) {

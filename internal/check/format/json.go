@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"regexp"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -86,7 +85,7 @@ func writeJSON(w io.Writer, from *check.Report, _ Options) error {
 	return encode(w, reportOf(from))
 }
 
-// encode writes JSON in whose texts nothing is a command to a CI system (prose.OneLine): it escapes a # of those.
+// encode writes JSON in whose texts nothing is a command to a CI system.
 func encode(w io.Writer, value any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -95,7 +94,7 @@ func encode(w io.Writer, value any) error {
 	if err := encoder.Encode(value); err != nil {
 		return err
 	}
-	_, err := w.Write(regexp.MustCompile(`##([a-zA-Z]*\[)`).ReplaceAll(text.Bytes(), []byte(`#\u0023$1`)))
+	_, err := w.Write(prose.JSON(text.Bytes()))
 	return err
 }
 

@@ -40,7 +40,7 @@ func suiteOf(r *check.Result) string {
 		return r.File
 	}
 	if namespace := object(r).GetNamespace(); namespace != "" {
-		return "namespace " + namespace
+		return "namespace " + prose.OneLine(namespace)
 	}
 	return "cluster"
 }
@@ -85,7 +85,7 @@ func caseText(r *check.Result, said []saying) string {
 	}
 	if r.Fix != "" {
 		for line := range strings.Lines(r.Fix) {
-			lines = append(lines, prose.OneLine(strings.TrimRight(line, "\n")))
+			lines = append(lines, prose.Lines(strings.TrimRight(line, "\n")))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -3,6 +3,7 @@
 package format
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -27,10 +29,11 @@ const (
 // writeSARIF writes SARIF 2.1.0
 // (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html).
 func writeSARIF(w io.Writer, report *check.Report, opts Options) error {
-	if err := sarifOf(report, opts).PrettyWrite(w); err != nil {
+	var text bytes.Buffer
+	if err := sarifOf(report, opts).PrettyWrite(&text); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\n")
+	_, err := w.Write(append(prose.JSON(text.Bytes()), '\n'))
 	return err
 }
 

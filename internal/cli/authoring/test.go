@@ -146,8 +146,8 @@ func printCoverage(out io.Writer, tree directory.Tree, report *suite.Report) {
 		width = max(width, len(prose.Shown(tree.Path(file.File))))
 	}
 	for _, file := range report.Files {
-		fmt.Fprintf(out, "%-*s  %5.1f %%  %d of %s\n", width, prose.Shown(tree.Path(file.File)), file.Percent(), file.Reached,
-			prose.Count(file.Rows, "line"))
+		fmt.Fprintf(out, "%-*s  %5.1f %%  %d of %s\n", width, prose.Shown(tree.Path(file.File)), file.Percent(),
+			file.Reached, prose.Count(file.Rows, "line"))
 	}
 	fmt.Fprintf(out, "coverage %.1f %%\n", report.Coverage)
 }

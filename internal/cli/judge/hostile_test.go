@@ -56,9 +56,10 @@ func TestManifestsWriteNoLinesOfTheirOwn(t *testing.T) {
 			`", metadata: {name: "n` + own + `"}, spec: {}}`, []string{"-p", "p.yaml"}},
 		"a template": {"p.yaml", `{apiVersion: templates.gatekeeper.sh/v1, kind: ConstraintTemplate, metadata: {name: "n` +
 			own + `"}, spec: {crd: {spec: {names: {kind: "K` + own + `"}}}}}`, []string{"-p", "p.yaml"}},
-		"a file that begins a line":             {"::error::own.yaml", privilegedPod, nil},
-		"a file that parts a line":              {"p##[error]own.yaml", privilegedPod, nil},
-		"an image":                              {"p.yaml", strings.Replace(privilegedPod, "image: ", "image: \"x##[error]own\" #", 1), nil},
+		"a file that begins a line": {"::error::own.yaml", privilegedPod, nil},
+		"a file that parts a line":  {"p##[error]own.yaml", privilegedPod, nil},
+		"an image": {"p.yaml", strings.Replace(privilegedPod, "image: ", "image: \"x##[error]own\" #", 1),
+			nil},
 		"an unreadable file that begins a line": {"::error::own.yaml", "a: {", nil},
 		"a file of two lines":                   {"p\n::error::own.yaml", privilegedPod, nil},
 		"a directory of two lines":              {"p\n::error::own/Chart.yaml", "name: c", nil},

@@ -23,6 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/preview"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/wallclock"
 )
@@ -225,9 +226,12 @@ func (o *planOptions) write(to io.Writer, plan *preview.Plan) error {
 	out := terminal.NewScreen(to)
 	switch o.output {
 	case "json":
-		encoder := json.NewEncoder(out.Out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(plan)
+		text, err := json.MarshalIndent(plan, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = out.Out.Write(append(prose.JSON(text), '\n'))
+		return err
 	case "yaml":
 		text, err := yaml.Marshal(plan)
 		if err != nil {

@@ -91,7 +91,8 @@ func (o *rbacOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	o.policies.leftOut = func(err error) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "note: left out, for it isn't in force as it is written: %v\n", err)
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: left out, for it isn't in force as it is written: %s\n",
+			prose.OneLine(err.Error()))
 	}
 	snapshot, err := o.policies.load(cmd.Context())
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/version"
 )
 
@@ -203,6 +204,9 @@ func writeTrials(to io.Writer, how string, trials []check.Trial, report *check.R
 	}
 	if err != nil {
 		return err
+	}
+	if how != "yaml" {
+		text = prose.JSON(text)
 	}
 	_, err = fmt.Fprintln(to, strings.TrimSpace(string(text)))
 	return err

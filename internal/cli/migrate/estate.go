@@ -161,7 +161,7 @@ func (e *estate) tellExemptions(out io.Writer) {
 	}
 	if len(e.source.Unsaid) > 0 {
 		fmt.Fprintf(out, "warning: the API groups %s don't say just now which kinds they serve: constraints that "+
-			"leave kinds open are taken without theirs; run this command again once they do\n",
+			"leave kinds open are taken without theirs, but for those that their policies enforce; run this command again once they do\n",
 			strings.Join(e.source.Unsaid, ", "))
 	}
 }
@@ -182,7 +182,7 @@ func (e *estate) names() map[string]string {
 	return out
 }
 
-// enforced are the kinds that policies which enforce name, by the constraints that they stand for.
+// enforced are the kinds that policies which enforce concern, by the constraints that they stand for.
 func (e *estate) enforced() map[string][]gatekeeper.Kind {
 	out := map[string][]gatekeeper.Kind{}
 	for _, c := range e.source.Constraints {

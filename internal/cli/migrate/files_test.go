@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/judge"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
+	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/test/commandline"
 )
 
@@ -195,5 +197,25 @@ func TestMigrateRefusesWrongUse(t *testing.T) {
 				t.Errorf("code %d, message %q, want code %d", code, message, tc.code)
 			}
 		})
+	}
+}
+
+// TestConstraintsWriteNoLinesOfTheirOwn migrates what a pull request brings, where a CI system runs it.
+func TestConstraintsWriteNoLinesOfTheirOwn(t *testing.T) {
+	const own = `\n::error::own\e[31m##[stop-commands]own`
+	t.Chdir(commandline.Folder(t, map[string]string{"in/all.yaml": gatekeeperFiles + "---\n" +
+		`{apiVersion: constraints.gatekeeper.sh/v1beta1, kind: "K` + own + `", metadata: {name: "::n` + own + `"}}` +
+		"\n---\n" + `{apiVersion: constraints.gatekeeper.sh/v1beta1, kind: Named, metadata: {name: "::n` + own +
+		`"}, spec: {match: {kinds: [{apiGroups: ["a` + own + `"], kinds: ["*"]}], name: "n` + own + `"}}}` +
+		"\n---\n" + `{apiVersion: constraints.gatekeeper.sh/v1beta1, kind: "::K", metadata: {name: n}}`}))
+	out, message, code := commandline.Invoke(t, NewCommand(), "gatekeeper", "in", "-o", "out")
+	if code == 0 {
+		t.Errorf("nothing needs work")
+	}
+	for line := range strings.SplitSeq(out+prose.Lines(message), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") ||
+			strings.ContainsFunc(line, unicode.IsControl) {
+			t.Errorf("the line %q is written", line)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // metadata are the flags that give what a policy must have and Gatekeeper doesn't know.
@@ -58,16 +59,16 @@ func (m *metadata) tellOf(cmd *cobra.Command, out io.Writer, items []gatekeeper.
 	fmt.Fprintln(table, "OBJECT\tSTATE\tBECOMES\tNOTES")
 	for _, item := range items {
 		counts[item.State]++
-		name := becomes(&item)
+		object, name := prose.Shown(prose.OneLine(item.Object)), prose.OneLine(becomes(&item))
 		for i, note := range append([]string{}, item.Notes...) {
 			if i == 0 {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", item.Object, item.State, name, note)
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", object, item.State, name, prose.OneLine(note))
 				continue
 			}
-			fmt.Fprintf(table, "\t\t\t%s\n", note)
+			fmt.Fprintf(table, "\t\t\t%s\n", prose.OneLine(note))
 		}
 		if len(item.Notes) == 0 {
-			fmt.Fprintf(table, "%s\t%s\t%s\t\n", item.Object, item.State, name)
+			fmt.Fprintf(table, "%s\t%s\t%s\t\n", object, item.State, name)
 		}
 	}
 	if err := table.Flush(); err != nil {

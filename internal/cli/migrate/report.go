@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cli/output"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // report is what a comparison comes to, for programs and for the table.
@@ -122,12 +123,12 @@ func details(out io.Writer, of string, theirs, ours []finding, notes []string) {
 	}
 	fmt.Fprintf(out, "\n%s\n", of)
 	for _, f := range theirs {
-		fmt.Fprintf(out, "  only Gatekeeper: %s\n", f)
+		fmt.Fprintf(out, "  only Gatekeeper: %s\n", prose.OneLine(f.String()))
 	}
 	for _, f := range ours {
-		fmt.Fprintf(out, "  only Evenkeel:   %s\n", f)
+		fmt.Fprintf(out, "  only Evenkeel:   %s\n", prose.OneLine(f.String()))
 	}
 	for _, note := range notes {
-		fmt.Fprintf(out, "  note: %s\n", note)
+		fmt.Fprintf(out, "  note: %s\n", prose.OneLine(note))
 	}
 }

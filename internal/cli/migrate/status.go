@@ -146,10 +146,10 @@ func drawStandings(out io.Writer, all []standing) error {
 	}
 	for _, s := range all {
 		for _, problem := range s.Problems {
-			fmt.Fprintf(out, "\n%s: %s\n", s.Constraint, problem)
+			fmt.Fprintf(out, "\n%s: %s\n", s.Constraint, prose.OneLine(problem))
 		}
 		for _, note := range s.Notes {
-			fmt.Fprintf(out, "\n%s: note: %s\n", s.Constraint, note)
+			fmt.Fprintf(out, "\n%s: note: %s\n", s.Constraint, prose.OneLine(note))
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ type Options struct {
 	// Names are the names of policies that stand for constraints already, by KIND/NAME of those: they keep them, and no
 	// other policy gets one.
 	Names map[string]string
-	// Enforced are the kinds that policies which enforce name already, by KIND/NAME of the constraints that they stand
+	// Enforced are the kinds that policies which enforce concern already, by KIND/NAME of the constraints that they stand
 	// for: what of them a constraint still means stays named, though the cluster doesn't serve it.
 	Enforced map[string][]Kind
 	// InMemory says that the policies are never stored, so that the API's bounds on lists don't hold.
@@ -261,7 +261,7 @@ func (m *migration) constraint(object map[string]any, kind, name string, item *I
 	if err != nil {
 		return nil, nil, err
 	}
-	known := m.kinds.keeping(m.opts.Enforced[kind+"/"+name], c.Match.Scope)
+	known := m.kinds.keeping(m.opts.Enforced[kind+"/"+name])
 	reached := c.Match.reach(known, &m.asked, m.opts.InMemory)
 	item.Warnings = reached.warnings
 	refused := append(c.refusals(), reached.refused...)

@@ -21,17 +21,14 @@ type kindSet struct {
 }
 
 // keeping are the kinds with those of an enforcing policy that aren't served just now, or not said to be, as while a
-// CustomResourceDefinition is replaced: once they are, nobody would look for what has been left out meanwhile. A scope
-// that a constraint names is that of all kinds that its policy does.
-func (s kindSet) keeping(enforced []Kind, scope string) kindSet {
+// CustomResourceDefinition is replaced: once they are, nobody would look for what has been left out meanwhile. Their
+// scope isn't known.
+func (s kindSet) keeping(enforced []Kind) kindSet {
 	known := s.known
 	for _, k := range enforced {
 		if !s.served || !Judged(k.Group, k.Kind) || slices.ContainsFunc(s.known, k.same) ||
 			byProduct(k, enforced, known) {
 			continue
-		}
-		if scope != everything {
-			k.Scope = scope
 		}
 		s.known, s.kept = slices.Concat(s.known, []Kind{k}), append(s.kept, k)
 	}
@@ -121,9 +118,9 @@ func (s kindSet) withoutUnserved(meant []Kind) (left []Kind, note string) {
 	case len(gone) == 0:
 		return left, ""
 	case s.served:
-		return left, fmt.Sprintf("this cluster doesn't serve %s, which no policy may name then: left out; run this "+
+		return left, fmt.Sprintf("this cluster doesn't serve %s, which no new policy may name then: left out; run this "+
 			"command again once it does", strings.Join(gone, ", "))
 	}
-	return left, fmt.Sprintf("Kubernetes doesn't serve %s, which no policy may name then: left out",
+	return left, fmt.Sprintf("Kubernetes doesn't serve %s, which no new policy may name then: left out",
 		strings.Join(gone, ", "))
 }

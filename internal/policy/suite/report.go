@@ -29,7 +29,8 @@ func (f Failure) String() string {
 	if f.Line > 0 {
 		place = fmt.Sprintf("%s:%d", place, f.Line)
 	}
-	return fmt.Sprintf("%s: %s\n  expected: %s\n  got:      %s", place, prose.OneLine(f.Subject), indent(f.Expected), indent(f.Got))
+	return fmt.Sprintf("%s: %s\n  expected: %s\n  got:      %s", place, prose.OneLine(f.Subject), indent(f.Expected),
+		indent(f.Got))
 }
 
 func indent(text string) string {

@@ -19,16 +19,34 @@ import (
 // kindSet are kinds that a policy names.
 type kindSet map[match.GroupKind]bool
 
-// kindsNamed are those of a policy, nil for none.
-func kindsNamed(p *v1alpha1.ClusterRegoPolicy) kindSet {
+// kindsNamed are those of a policy, nil for none: each kind of an entry in each of its groups, but for what only the
+// product of them names, as Pod in group apps beside Pods and Deployments.
+func (c *PolicyChecker) kindsNamed(p *v1alpha1.ClusterRegoPolicy) kindSet {
 	out := kindSet{}
 	if p == nil {
 		return out
 	}
-	for _, gk := range match.Kinds(p) {
-		out[gk] = true
+	for _, res := range p.Spec.Match.Resources {
+		for _, group := range res.APIGroups {
+			for _, kind := range res.Kinds {
+				if !c.byProduct(res, group, kind) {
+					out[match.GroupKind{Group: group, Kind: kind}] = true
+				}
+			}
+		}
 	}
 	return out
+}
+
+// byProduct says that an entry has the kind in another group, and another kind in the group.
+func (c *PolicyChecker) byProduct(res v1alpha1.ResourceMatch, group, kind string) bool {
+	return slices.ContainsFunc(res.APIGroups, func(other string) bool { return other != group && c.serves(other, kind) }) &&
+		slices.ContainsFunc(res.Kinds, func(other string) bool { return other != kind && c.serves(group, other) })
+}
+
+func (c *PolicyChecker) serves(group, kind string) bool {
+	_, err := c.Kinds.Resolve(group, kind)
+	return err == nil
 }
 
 // resources checks that every kind is served in one of its groups at least, and every group has one of the kinds. Kinds
@@ -57,26 +75,17 @@ func (c *PolicyChecker) resources(resources []v1alpha1.ResourceMatch, before kin
 
 // kind looks a kind up in the groups listed with it and marks those that have it.
 func (c *PolicyChecker) kind(groups []string, kind string, before kindSet, useful []bool) (message string, found bool) {
-	var kept []int
 	for i, group := range groups {
 		if why := exempt.NeverMatched(group, kind); why != "" {
 			return fmt.Sprintf("%s can't be matched: %s; remove it", kind, why), false
 		}
 		_, err := c.Kinds.Resolve(group, kind)
 		switch {
-		case err == nil:
+		case err == nil || before[match.GroupKind{Group: group, Kind: kind}]:
 			useful[i], found = true, true
-		case before[match.GroupKind{Group: group, Kind: kind}]:
-			kept = append(kept, i)
 		case !errors.Is(err, discovery.ErrUnknownKind):
 			return fmt.Sprintf("the kind could not be checked: %v; try again", err), false
 		}
-	}
-	if found {
-		return "", true
-	}
-	for _, i := range kept {
-		useful[i], found = true, true
 	}
 	if found {
 		return "", true
@@ -99,26 +108,19 @@ func (c *PolicyChecker) unknownKind(groups []string, kind string) string {
 	return text + fmt.Sprintf(": did you mean %q of group %q?", similar.Kind, similar.Group)
 }
 
-// notServed warns of the kinds that a policy names and the API server doesn't serve now.
-func (c *PolicyChecker) notServed(p *v1alpha1.ClusterRegoPolicy) []string {
+// notServed warns of the kinds that a policy names, as the stored one does already, and the API server doesn't serve now.
+func (c *PolicyChecker) notServed(p, before *v1alpha1.ClusterRegoPolicy) []string {
 	var gone []string
-	for _, res := range p.Spec.Match.Resources {
-		for _, kind := range res.Kinds {
-			if c.servedInNone(res.APIGroups, kind) {
-				gone = append(gone, schema.GroupKind{Group: res.APIGroups[0], Kind: kind}.String())
-			}
+	stored := c.kindsNamed(before)
+	for gk := range c.kindsNamed(p) {
+		if _, err := c.Kinds.Resolve(gk.Group, gk.Kind); stored[gk] && errors.Is(err, discovery.ErrUnknownKind) {
+			gone = append(gone, schema.GroupKind(gk).String())
 		}
 	}
 	if len(gone) == 0 {
 		return nil
 	}
-	return []string{fit("the API server doesn't serve %s now: the policy judges it again once it does, and it can be "+
-		"removed", strings.Join(gone, ", "))}
-}
-
-func (c *PolicyChecker) servedInNone(groups []string, kind string) bool {
-	return !slices.ContainsFunc(groups, func(group string) bool {
-		_, err := c.Kinds.Resolve(group, kind)
-		return !errors.Is(err, discovery.ErrUnknownKind)
-	})
+	slices.Sort(gone)
+	return []string{fit("the API server doesn't serve %s now: the policy judges it again once it does; take out what is "+
+		"gone for good", strings.Join(gone, ", "))}
 }

@@ -20,6 +20,13 @@ import (
 func TestAKindThatIsGoneDoesntHoldUpAPolicy(t *testing.T) {
 	widgets, gadgets := webhooktest.WithResources("example.com", "Widget"),
 		webhooktest.WithResources("example.com", "Widget", "Gadget")
+	// of is one entry of groups and kinds.
+	of := func(groups, kinds string) func(*v1alpha1.ClusterRegoPolicy) {
+		return func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: strings.Split(groups, " "),
+				Kinds: strings.Split(kinds, " ")}}
+		}
+	}
 	records := webhooktest.WithAction(v1alpha1.AdmissionAudit)
 	type changes = []func(*v1alpha1.ClusterRegoPolicy)
 	cases := map[string]struct {
@@ -40,6 +47,16 @@ func TestAKindThatIsGoneDoesntHoldUpAPolicy(t *testing.T) {
 				widgets(p)
 				p.Spec.Match.Resources[1].APIGroups = []string{"example.com", "apps"}
 			}}, want: `apiGroups[1]: group "apps" serves none of the kinds`},
+		"a kind of one of two groups": {before: changes{of("apps example.com", "Deployment Widget"), records},
+			after: changes{of("apps example.com", "Deployment Widget")}, allowed: true,
+			want: "Widget.example.com now"},
+		"a kind in two groups, one of which is gone": {before: changes{of("apps example.com", "Deployment"), records},
+			after: changes{of("apps example.com", "Deployment")}, allowed: true,
+			want: "doesn't serve Deployment.example.com now"},
+		"a product of groups and kinds is made a kind": {before: changes{of(" apps", "Pod Deployment")},
+			after: changes{of("apps", "Pod")}, want: `set apiGroups to "", which serves it`},
+		"a product of groups and kinds stays": {before: changes{of(" apps", "Pod Deployment")},
+			after: changes{of(" apps", "Pod Deployment"), records}, allowed: true},
 		"a new policy": {after: changes{widgets}, isNew: true, want: `serves no kind "Widget"`},
 	}
 	for name, tc := range cases {
@@ -72,6 +89,14 @@ func TestAPolicyCanBeRelaxedWhenTheAPICannotBeAsked(t *testing.T) {
 	kinds := discovery.NewKinds(func() (meta.RESTMapper, error) { return nil, errors.New("connection refused") })
 	before := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)
 	after := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAudit))
+	if got := newChecker(kinds).Check(after, before); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+	evictions := func(p *v1alpha1.ClusterRegoPolicy) {
+		p.Spec.Match.Resources[0].Subresources = []v1alpha1.Subresource{"eviction"}
+	}
+	before, after = webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, evictions),
+		webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, evictions, webhooktest.WithAction(v1alpha1.AdmissionAudit))
 	if got := newChecker(kinds).Check(after, before); len(got) != 0 {
 		t.Errorf("got %v", got)
 	}

@@ -95,9 +95,10 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (servin
 	}
 	defer end()
 	p.SetDefaults()
-	found := h.Checker.Check(&p, stored(req))
+	before := stored(req)
+	found := h.Checker.Check(&p, before)
 	if len(found) == 0 {
-		resp.Warnings = append(h.withoutTemplate(&p), h.Checker.notServed(&p)...)
+		resp.Warnings = append(h.withoutTemplate(&p), h.Checker.notServed(&p, before)...)
 		resp.Warnings = append(resp.Warnings, notAtAdmission(&p)...)
 		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
 		resp.Warnings = append(resp.Warnings, h.strategyWarnings(&p)...)
