@@ -75,7 +75,7 @@ func Of(documents []manifest.Document, namespace string, namespaces map[string]m
 	for i := range documents {
 		d := &documents[i]
 		object := d.Object
-		unnamed := text(object, "metadata", "namespace") == ""
+		unnamed := isUnnamed(object)
 		if unnamed && !scopes.cluster(kindOf(object)) {
 			object = within(object, namespace)
 		}
@@ -90,6 +90,14 @@ func Of(documents []manifest.Document, namespace string, namespaces map[string]m
 		}
 	}
 	return subjects
+}
+
+// isUnnamed says that an object names no namespace. One that isn't text, such as a no without quotes, is a mistake, and
+// no reason to put another in its place.
+func isUnnamed(object map[string]any) bool {
+	metadata, _ := object["metadata"].(map[string]any)
+	namespace := metadata["namespace"]
+	return namespace == nil || namespace == ""
 }
 
 // within is the object in a namespace, or in none; the object itself isn't changed.

@@ -3,6 +3,8 @@
 package prose
 
 import (
+	"bytes"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -48,10 +50,18 @@ func Lines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// JSON is JSON in whose texts nothing is a command wherever it stands in a line: a # of those is escaped, which says the
-// same.
+// JSON is JSON in whose texts nothing is a command wherever it stands in a line, and nothing hidden: both are escaped,
+// which says the same.
 func JSON(text []byte) []byte {
-	return regexp.MustCompile(`##([a-zA-Z]*\[)`).ReplaceAll(text, []byte(`#\u0023$1`))
+	var out bytes.Buffer
+	for _, r := range string(regexp.MustCompile(`##([a-zA-Z]*\[)`).ReplaceAll(text, []byte(`#\u0023$1`))) {
+		if r >= 0x7f && hidden(r) { // those before stand between values, or are escaped
+			fmt.Fprintf(&out, `\u%04x`, r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.Bytes()
 }
 
 // hidden says that a rune isn't seen: a control character, or one that turns the direction of text.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"unicode"
 
 	"evenkeel.dev/evenkeel/internal/prose"
 )
@@ -45,9 +46,10 @@ func TestShownIsWhatItIsButWhereItWouldDoSomething(t *testing.T) {
 }
 
 func TestJSONSaysTheSame(t *testing.T) {
-	const text = `{"a": "## b ##[error]c ##vso[d ###[e"}`
+	const text = "{\"a\": \"## b ##[error]c ##vso[d ###[e \u009b\u202e\x7f\"}"
 	got := prose.JSON([]byte(text))
-	if strings.Contains(string(got), "##[") || strings.Contains(string(got), "##vso[") {
+	if strings.Contains(string(got), "##[") || strings.Contains(string(got), "##vso[") ||
+		strings.ContainsFunc(string(got), unicode.IsControl) {
 		t.Errorf("got %s", got)
 	}
 	var want, has map[string]string

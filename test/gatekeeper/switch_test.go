@@ -348,8 +348,8 @@ spec:
 			return named()
 		}).WithPolling(time.Second).Should(ContainSubstring("Thing"))
 		Eventually(ctx, func() string {
-			out, errs, _ := suite.CommandLine(ctx, "migrate", "gatekeeper", "switch", name, "--yes", "--delay=1s", "--force",
-				"--reason=change 4711")
+			out, errs, _ := suite.CommandLine(ctx, "migrate", "gatekeeper", "switch", name, "--yes", "--delay=1s",
+				"--force", "--reason=change 4711")
 			return out + errs
 		}).WithPolling(time.Second).Should(ContainSubstring("only records now: dryrun"))
 

@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/manifest"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // writeGitHub writes a workflow command for each result, which GitHub shows as an
@@ -25,7 +26,7 @@ func writeGitHub(w io.Writer, report *check.Report, _ Options) error {
 				text += "\nfix: " + s.fix
 			}
 			if runbook := r.Policy.Spec.RunbookURL; runbook != "" {
-				text += "\nrunbook: " + runbook
+				text += "\nrunbook: " + prose.OneLine(runbook)
 			}
 			fmt.Fprintf(out, "::%s %stitle=%s::%s\n", gitHubCommand(s.level), gitHubPlace(r, s.line),
 				gitHubProperty(fmt.Sprintf("%s (%s)", r.Policy.Name, s.label)), gitHubText(text))

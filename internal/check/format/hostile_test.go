@@ -21,8 +21,10 @@ func TestAnObjectsNameWritesNothingElse(t *testing.T) {
 		"labels": map[string]any{"app.kubernetes.io/part-of": "team\n::error::z"}}}
 	definition := &v1alpha1.ClusterRegoPolicy{}
 	definition.Name, definition.Spec.Severity = "p", v1alpha1.SeverityHigh
+	definition.Spec.RunbookURL = "https://x/\x1b##[error]y"
 	report := &check.Report{Objects: 1, Policies: 1, Results: []check.Result{{Subject: check.Subject{Object: object},
-		Policy: definition, Violations: []policy.Violation{{Message: "m ##[error]n\n::error::o"}}, Fix: " ::error::p\n"}}}
+		Policy: definition, Violations: []policy.Violation{{Message: "m \u009b##[error]n\n::error::o"}},
+		Fix: " ::error::p\n"}}}
 	for name, opts := range map[string]format.Options{"table": {GroupBy: format.Groups()}, "name": {}, "github": {},
 		"json": {}, "yaml": {}, "junit": {}, "sarif": {}} {
 		var out strings.Builder
@@ -31,7 +33,8 @@ func TestAnObjectsNameWritesNothingElse(t *testing.T) {
 		}
 		for line := range strings.Lines(out.String()) {
 			line = strings.TrimSuffix(line, "\n")
-			if strings.HasPrefix(strings.TrimSpace(line), "::") && !strings.HasPrefix(line, "::error title=p (High)::") {
+			if strings.HasPrefix(strings.TrimSpace(line), "::") &&
+				!strings.HasPrefix(line, "::error title=p (High)::") {
 				t.Errorf("%s has a line that the object has written: %q", name, line)
 			}
 			if strings.Contains(line, "##[") {

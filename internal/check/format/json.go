@@ -101,10 +101,8 @@ func encode(w io.Writer, value any) error {
 func writeYAML(w io.Writer, from *check.Report, _ Options) error {
 	report := reportOf(from)
 	text, err := yaml.Marshal(report)
-	if err != nil {
-		return err
-	}
-	if prose.Lines(string(text)) != string(text) { // a line of a text would be a command; JSON is YAML too
+	if err != nil || prose.Lines(string(text)) != string(text) {
+		// A text has what YAML can't hold, or a line of one would be a command. JSON is YAML too.
 		return encode(w, report)
 	}
 	_, err = w.Write(text)

@@ -15,6 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // debounce is how long files must be quiet before tests run again: an editor writes a
@@ -45,7 +46,7 @@ func (o *testOptions) watchTests(ctx context.Context, out io.Writer, dir string)
 			return command.Exit(command.ExitFailure, fmt.Errorf("watch %s: %w", dir, err))
 		}
 		if err := o.runTests(ctx, out, dir); err != nil {
-			fmt.Fprintln(out, err)
+			fmt.Fprintln(out, prose.Lines(err.Error()))
 		}
 		fmt.Fprintf(out, "\nwatching %s; stop with Ctrl-C\n", dir)
 		if err := changed(ctx, watcher); err != nil {

@@ -289,3 +289,18 @@ func TestADiffTellsNoSecret(t *testing.T) {
 		t.Error(fmt.Sprint("a Secret's value is told:\n", out))
 	}
 }
+
+// TestFixPutsNoNamespaceInAnothersPlace fixes an object whose namespace is no text: YAML reads no as false.
+func TestFixPutsNoNamespaceInAnothersPlace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	written := strings.Replace(agent, "{name: agent}", "{name: agent, namespace: no}", 1)
+	if err := os.WriteFile("agent.yaml", []byte(written), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, message, _ := commandline.Invoke(t, newFixCommand(), "--only", "host-namespaces", "agent.yaml")
+	text, err := os.ReadFile("agent.yaml")
+	if err != nil || !strings.Contains(string(text), "{name: agent, namespace: no}") ||
+		strings.Contains(string(text), "hostNetwork") {
+		t.Errorf("%v: fix has written\n%s\nand says %s%s", err, text, out, message)
+	}
+}

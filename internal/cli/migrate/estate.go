@@ -161,7 +161,8 @@ func (e *estate) tellExemptions(out io.Writer) {
 	}
 	if len(e.source.Unsaid) > 0 {
 		fmt.Fprintf(out, "warning: the API groups %s don't say just now which kinds they serve: constraints that "+
-			"leave kinds open are taken without theirs, but for those that their policies enforce; run this command again once they do\n",
+			"leave kinds open are taken without theirs, but for those that their policies enforce; "+
+			"run this command again once they do\n",
 			strings.Join(e.source.Unsaid, ", "))
 	}
 }

@@ -36,8 +36,8 @@ type Options struct {
 	// Names are the names of policies that stand for constraints already, by KIND/NAME of those: they keep them, and no
 	// other policy gets one.
 	Names map[string]string
-	// Enforced are the kinds that policies which enforce concern already, by KIND/NAME of the constraints that they stand
-	// for: what of them a constraint still means stays named, though the cluster doesn't serve it.
+	// Enforced are the kinds that policies which enforce concern already, by KIND/NAME of the constraints that they
+	// stand for: what of them a constraint still means stays named, though the cluster doesn't serve it.
 	Enforced map[string][]Kind
 	// InMemory says that the policies are never stored, so that the API's bounds on lists don't hold.
 	InMemory bool

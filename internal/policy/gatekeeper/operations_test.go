@@ -225,7 +225,8 @@ func TestKindsThatNobodyServes(t *testing.T) {
 		"a kind that the cluster is too old for": {
 			match:  `{kinds: [{apiGroups: [networking.k8s.io], kinds: [IPAddress, Ingress]}]}`,
 			served: older, want: []string{"Ingress.networking.k8s.io"},
-			notes: "this cluster doesn't serve IPAddress.networking.k8s.io, which no new policy may name then: left out"},
+			notes: "this cluster doesn't serve IPAddress.networking.k8s.io, which no new policy may name then: left " +
+				"out"},
 		"any kind of a group that the cluster is too old for": {
 			match:  `{kinds: [{apiGroups: [networking.k8s.io], kinds: ["*"]}]}`,
 			served: older, want: []string{"Ingress.networking.k8s.io", "IngressClass.networking.k8s.io",

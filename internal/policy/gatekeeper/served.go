@@ -118,8 +118,8 @@ func (s kindSet) withoutUnserved(meant []Kind) (left []Kind, note string) {
 	case len(gone) == 0:
 		return left, ""
 	case s.served:
-		return left, fmt.Sprintf("this cluster doesn't serve %s, which no new policy may name then: left out; run this "+
-			"command again once it does", strings.Join(gone, ", "))
+		return left, fmt.Sprintf("this cluster doesn't serve %s, which no new policy may name then: left out; run "+
+			"this command again once it does", strings.Join(gone, ", "))
 	}
 	return left, fmt.Sprintf("Kubernetes doesn't serve %s, which no new policy may name then: left out",
 		strings.Join(gone, ", "))

@@ -77,7 +77,7 @@ func Proposal(name string, before, after map[string]any, limit int) (string, err
 			fmt.Fprintf(&text, "# and %d more\n", len(fields)-proposalPaths)
 			break
 		}
-		fmt.Fprintf(&text, "# %s\n", f.Path)
+		fmt.Fprintf(&text, "# %s\n", prose.OneLine(f.Path))
 	}
 	return prose.ShortenLines(secrets.Redact(text.String()+diff), limit), nil
 }

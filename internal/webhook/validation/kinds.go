@@ -40,8 +40,9 @@ func (c *PolicyChecker) kindsNamed(p *v1alpha1.ClusterRegoPolicy) kindSet {
 
 // byProduct says that an entry has the kind in another group, and another kind in the group.
 func (c *PolicyChecker) byProduct(res v1alpha1.ResourceMatch, group, kind string) bool {
-	return slices.ContainsFunc(res.APIGroups, func(other string) bool { return other != group && c.serves(other, kind) }) &&
-		slices.ContainsFunc(res.Kinds, func(other string) bool { return other != kind && c.serves(group, other) })
+	elsewhere := func(other string) bool { return other != group && c.serves(other, kind) }
+	beside := func(other string) bool { return other != kind && c.serves(group, other) }
+	return slices.ContainsFunc(res.APIGroups, elsewhere) && slices.ContainsFunc(res.Kinds, beside)
 }
 
 func (c *PolicyChecker) serves(group, kind string) bool {
@@ -108,7 +109,7 @@ func (c *PolicyChecker) unknownKind(groups []string, kind string) string {
 	return text + fmt.Sprintf(": did you mean %q of group %q?", similar.Kind, similar.Group)
 }
 
-// notServed warns of the kinds that a policy names, as the stored one does already, and the API server doesn't serve now.
+// notServed warns of the kinds that a policy names, as the stored one does already, and that aren't served now.
 func (c *PolicyChecker) notServed(p, before *v1alpha1.ClusterRegoPolicy) []string {
 	var gone []string
 	stored := c.kindsNamed(before)
@@ -121,6 +122,6 @@ func (c *PolicyChecker) notServed(p, before *v1alpha1.ClusterRegoPolicy) []strin
 		return nil
 	}
 	slices.Sort(gone)
-	return []string{fit("the API server doesn't serve %s now: the policy judges it again once it does; take out what is "+
-		"gone for good", strings.Join(gone, ", "))}
+	return []string{fit("the API server doesn't serve %s now: the policy judges it again once it does; take out what "+
+		"is gone for good", strings.Join(gone, ", "))}
 }

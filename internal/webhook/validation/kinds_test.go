@@ -95,8 +95,9 @@ func TestAPolicyCanBeRelaxedWhenTheAPICannotBeAsked(t *testing.T) {
 	evictions := func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Match.Resources[0].Subresources = []v1alpha1.Subresource{"eviction"}
 	}
-	before, after = webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, evictions),
-		webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, evictions, webhooktest.WithAction(v1alpha1.AdmissionAudit))
+	before = webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, evictions)
+	after = webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, evictions,
+		webhooktest.WithAction(v1alpha1.AdmissionAudit))
 	if got := newChecker(kinds).Check(after, before); len(got) != 0 {
 		t.Errorf("got %v", got)
 	}

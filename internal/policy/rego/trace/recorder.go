@@ -101,7 +101,7 @@ func placeOf(event *topdown.Event) string {
 	if event.Location == nil {
 		return ""
 	}
-	return prose.OneLine(fmt.Sprintf("%s:%d", event.Location.File, event.Location.Row))
+	return fmt.Sprintf("%s:%d", prose.Shown(event.Location.File), event.Location.Row)
 }
 
 // String is what was recorded, query by query in the order in which they were asked: where an event is, what is
