@@ -363,7 +363,7 @@ spec:
 		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
 
 		migrates(ctx, 0, "switch-back", name, "--yes", "--delay=1s", "--force", "--reason=change 4712")
-		applied("this cluster doesn't serve Thing.gone.example.com, which no new policy may name then: left out")
+		applied("Thing.gone.example.com, which no new policy may name then: left out")
 		Expect(named()).NotTo(ContainSubstring("Thing"))
 	})
 
