@@ -70,7 +70,7 @@ var _ = Describe("The leader is killed", func() {
 				return faultproxy.Fault{LoseAnswer: true,
 					After: func(faultproxy.Request, faultproxy.Answer) { crash(m) }}
 			}),
-		Entry("from the moment that a wave fails", long, SpecTimeout(10*time.Minute),
+		Entry("from the moment that a wave fails", long, SpecTimeout(20*time.Minute),
 			"leader killed after each of the %d writes of a rollback in turn",
 			func() fleet {
 				return &harmed{n: 4}

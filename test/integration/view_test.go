@@ -23,7 +23,7 @@ var _ = Describe("The terminal view of a rollout", func() {
 	// Most are scaled to zero: what this is about is how many targets there are, and Kubernetes itself takes three
 	// quarters of the work for a fleet of Pods that are replaced.
 	const deployments, running = 500, 50
-	It("follows 500 Deployments from the canary to the end, and ends with it", long, SpecTimeout(10*time.Minute),
+	It("follows 500 Deployments from the canary to the end, and ends with it", long, SpecTimeout(20*time.Minute),
 		func(ctx context.Context) {
 			namespace := suite.Namespace(ctx, "view")
 			for i := range deployments {

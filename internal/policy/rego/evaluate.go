@@ -136,6 +136,8 @@ type evaluation struct {
 	// rules that were.
 	watch       *limit.Watch
 	expressions int64
+	// stack ends comparisons that go too deep.
+	stack limit.StackGuard
 	// client is in whose name it waits for its turns.
 	client string
 	// decoder reads what the rules give.

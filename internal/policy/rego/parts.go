@@ -119,7 +119,7 @@ func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*as
 		WithMetrics(metrics.NoOp()).
 		WithStrictBuiltinErrors(e.policy.definition.Spec.Rego.Strict())
 	if e.policy.compares {
-		query = query.WithQueryTracer(&limit.StackGuard{})
+		query = query.WithQueryTracer(&e.stack)
 	}
 	if e.policy.replaces > 0 {
 		query = query.WithQueryTracer(limit.CopyGuard{Places: e.policy.replaces})

@@ -13,8 +13,11 @@ const (
 	// compares arrays element by element, and asks rules of rules, each on the stack of the one
 	// before; Go ends the process when one stack reaches a gigabyte.
 	maxFrames = 150_000
-	// eventsBetweenLooks is how often the stack is looked at: a look goes through its calls, in
-	// some fifty nanoseconds each.
+	// framesOfEvent is how many calls one event adds, about: five where OPA compares. Where it is
+	// more, the stack is that much above maxFrames when it is seen, of the twenty times that Go allows.
+	framesOfEvent = 8
+	// eventsBetweenLooks is the least between two looks at the stack: a look goes through all its
+	// calls, in some fifty nanoseconds each.
 	eventsBetweenLooks = 1024
 )
 
@@ -26,8 +29,12 @@ func deep() bool {
 }
 
 // StackGuard is told of each step of a comparison, which no Cancel is asked about, and
-// ends it by a panic before the stack is too deep.
-type StackGuard struct{ events int }
+// ends it by a panic before the stack is too deep. One guards all queries of an evaluation.
+// It counts the calls on the stack, and looks again when there can be too many.
+type StackGuard struct {
+	events, next int
+	calls        []uintptr
+}
 
 // Enabled has the engine tell.
 func (*StackGuard) Enabled() bool { return true }
@@ -37,7 +44,23 @@ func (*StackGuard) Config() topdown.TraceConfig { return topdown.TraceConfig{} }
 
 // TraceEvent looks at the stack now and then.
 func (g *StackGuard) TraceEvent(topdown.Event) {
-	if g.events++; g.events%eventsBetweenLooks == 0 && deep() {
+	if g.events++; g.events < g.next {
+		return
+	}
+	left := maxFrames
+	if g.next > 0 {
+		left -= g.frames()
+	}
+	g.next = g.events + max(left/framesOfEvent, eventsBetweenLooks)
+	if left <= 0 {
 		panic(ErrDeep)
 	}
+}
+
+// frames is how many calls are on the stack, and no more than maxFrames.
+func (g *StackGuard) frames() int {
+	if g.calls == nil {
+		g.calls = make([]uintptr, maxFrames)
+	}
+	return runtime.Callers(0, g.calls)
 }
