@@ -86,6 +86,23 @@ deny contains "c" if every part in [input.object.metadata] { not walk(part, [["n
 	}
 }
 
+// TestAnEmptyListIsNoName has a rule look a field up by its name, and another by a list that is written as that is.
+func TestAnEmptyListIsNoName(t *testing.T) {
+	const byName, byList = "deny contains \"name\" if input.object.spec[\"[]\"] == \"x\"\n",
+		"deny contains \"list\" if input.object.spec[[]] == \"x\"\n"
+	r := podRequest()
+	r.Object["spec"].(map[string]any)["[]"] = "x"
+	for _, rules := range []string{byName + byList, byList + byName} {
+		c := compile(t, podPolicy(header+rules))
+		for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
+			got := evaluate(t, c.On(engine), input(t, r), time.Minute)
+			if len(got.Violations) != 1 || got.Violations[0].Message != "name" {
+				t.Errorf("%s finds %v, want the one by its name", engine, got.Violations)
+			}
+		}
+	}
+}
+
 // TestPoliciesWithOneRuleShareWhatIsCompiled binds one rule to many parameters: what is
 // compiled is compiled once, in less than a second of CPU for three hundred of them.
 func TestPoliciesWithOneRuleShareWhatIsCompiled(t *testing.T) {

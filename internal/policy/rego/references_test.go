@@ -140,7 +140,15 @@ func TestALookUpNamesAnElementOfAList(t *testing.T) {
 		`web.spec.rules[0].host == "a.example"`:                     0,
 		`web.spec.rules[2].host`:                                    0,
 		`web.spec.rules[-1].host`:                                   0,
+		`web.spec.rules[1.0].host == "a.example"`:                   1,
+		`web.spec.rules["1"].host == "a.example"`:                   1,
+		`web.spec.rules["01"].host == "a.example"`:                  1,
+		`web.spec.rules["1.0"].host == "a.example"`:                 1,
+		`web.spec.rules[input.object.spec.at].host == "a.example"`:  1,
+		`web.spec.rules["x"].host`:                                  0,
+		`web.spec.rules["1.5"].host`:                                0,
 	} {
+		object.Object["spec"].(map[string]any)["at"] = "01"
 		p := hostsPolicy(theIngresses)
 		p.Spec.Rego.Main = "package hosts\n\ndeny contains \"found\" if " + strings.ReplaceAll(rule, "web.",
 			`data.inventory.namespace[input.object.metadata.namespace]["networking.k8s.io/v1"].Ingress.web.`)
@@ -418,4 +426,37 @@ func outOfOrder(term *ast.Term) (at *ast.Term) {
 		}
 	}
 	return nil
+}
+
+// TestANumberIsAName has a number name a field of what is looked up, as topdown has it, also where a rule replaces
+// another part of data.
+func TestANumberIsAName(t *testing.T) {
+	const at = `data.inventory.namespace.shop["networking.k8s.io/v1"].Ingress.web.spec`
+	object := ingress("shop", "new", "a.example")
+	object.Object["spec"].(map[string]any)["port"] = int64(80)
+	web := ingress("shop", "web", "b.example")
+	web.Object["spec"].(map[string]any)["80"] = "taken"
+	for name, rules := range map[string]string{
+		"as it stands":                `deny contains "found" if taken`,
+		"beside what is replaced":     `deny contains "found" if taken with data.inventory.cluster.extra as 1`,
+		"beside a rule's other value": "other := 1\ndeny contains \"found\" if taken with other as 2",
+	} {
+		p := hostsPolicy(theIngresses)
+		p.Spec.Rego.Main = "package hosts\n\ntaken if " + at + "[input.object.spec.port] == \"taken\"\n\n" + rules
+		compiled, err := Compile(p)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		joined := inventory.Join(table(t, compiled.References()[0], web))
+		in, err := NewInput(policy.NewAudit(object.Object, nil, time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, engine := range []Engine{Topdown, CompiledEngine} {
+			d := compiled.On(engine).Evaluate(t.Context(), in.Over(joined.View()), time.Minute)
+			if d.Err != nil || len(d.Violations) != 1 {
+				t.Errorf("%s: %s (%s) finds %v, %v; want one violation", name, engine, d.Engine, d.Violations, d.Err)
+			}
+		}
+	}
 }

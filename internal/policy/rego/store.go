@@ -4,7 +4,6 @@ package rego
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -30,15 +29,14 @@ func (s *store) Read(_ context.Context, _ storage.Transaction, path storage.Path
 	return at, nil
 }
 
-// below is what stands under a key of a path: a list's are its indexes, as text.
+// below is what stands under a key of a path: a list's are its indexes, as text, of which OPA takes 0, 00 and 0.0 for
+// one (v1/util, Atoi).
 func below(at ast.Value, key string) *ast.Term {
 	switch v := at.(type) {
 	case ast.Object:
 		return v.Get(ast.StringTerm(key))
 	case *ast.Array:
-		if n, err := strconv.Atoi(key); err == nil && n >= 0 && n < v.Len() && strconv.Itoa(n) == key {
-			return v.Elem(n)
-		}
+		return v.Get(ast.NewTerm(ast.Number(key)))
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (b *body) lookups(stmts []ir.Stmt) (step, int) {
 }
 
 // chain are the constant keys that statements look up one after the other, where nobody else
-// reads what lies between.
+// reads what lies between; collections aren't among them, which paths couldn't tell from texts.
 func (b *body) chain(stmts []ir.Stmt) (keys []*ast.Term, target ir.Local) {
 	for i, stmt := range stmts {
 		s, ok := stmt.(*ir.DotStmt)
@@ -48,7 +48,7 @@ func (b *body) chain(stmts []ir.Stmt) (keys []*ast.Term, target ir.Local) {
 			break
 		}
 		key := b.operand(s.Key).constant
-		if key == nil || large(key) {
+		if key == nil || large(key) || !ast.IsScalar(key.Value) {
 			break
 		}
 		if i > 0 {

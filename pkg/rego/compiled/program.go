@@ -167,13 +167,10 @@ func newPaths() *paths {
 	return &paths{parents: []int{-1}, keys: []*ast.Term{nil}, index: map[pathKey]int{}}
 }
 
-// below is the number of the path with more keys.
+// below is the number of the path with more keys, which are scalars.
 func (p *paths) below(parent int, keys []*ast.Term) int {
 	for _, key := range keys {
 		k := pathKey{parent, key.Value}
-		if !ast.IsScalar(key.Value) {
-			k.key = ast.String(key.String()) // collections aren't comparable
-		}
 		at, ok := p.index[k]
 		if !ok {
 			at = len(p.keys)

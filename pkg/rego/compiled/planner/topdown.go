@@ -29,8 +29,13 @@ func NeedsTopdown(compiler *ast.Compiler) string {
 		}
 	}
 	var problems []string
+	looks := slices.ContainsFunc(rules, func(r *ast.Rule) bool { return looksUpData(compiler, r) })
 	for _, rule := range rules {
 		problems = append(problems, problemsOf(rule)...)
+		if e := replacesData(compiler, rule); looks && e != nil {
+			problems = append(problems, fmt.Sprintf("%s replaces a part of data in %s, beside what isn't replaced",
+				rule.Ref(), e))
+		}
 		if e := functionBeforeDocument(compiler, rule); e != nil {
 			problems = append(problems, fmt.Sprintf("%s replaces a function before input or data in %s", rule.Ref(), e))
 		}
@@ -103,6 +108,34 @@ func functionBeforeDocument(compiler *ast.Compiler, rule *ast.Rule) (found *ast.
 		return found != nil
 	})
 	return found
+}
+
+// replacesData is an expression of a rule that replaces data or a part of it, a rule among them; nil for none. Topdown
+// goes on to take numbers for names, and texts for places in lists, in what isn't replaced and not in what is
+// (eval.Resolve), and a compiled rule can't tell one from the other.
+func replacesData(compiler *ast.Compiler, rule *ast.Rule) (found *ast.Expr) {
+	ast.WalkExprs(rule, func(e *ast.Expr) bool {
+		for _, w := range e.With {
+			target, ok := w.Target.Value.(ast.Ref)
+			if ok && target[0].Equal(ast.DefaultRootDocument) && !replacesFunction(compiler, target) {
+				found = e
+			}
+		}
+		return found != nil
+	})
+	return found
+}
+
+// looksUpData says that a rule looks up by a key that may be no name what no rule gives, or may not give.
+func looksUpData(compiler *ast.Compiler, rule *ast.Rule) (reads bool) {
+	ast.WalkRefs(rule, func(ref ast.Ref) bool {
+		if ref[0].Equal(ast.DefaultRootDocument) {
+			reads = reads || len(ref.StringPrefix()) < len(ref) &&
+				len(compiler.GetRulesForVirtualDocument(ref.ConstantPrefix())) == 0
+		}
+		return reads
+	})
+	return reads
 }
 
 func replacesFunction(compiler *ast.Compiler, target ast.Ref) bool {

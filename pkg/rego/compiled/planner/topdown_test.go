@@ -63,7 +63,20 @@ func TestNeedsTopdown(t *testing.T) {
 			want: "data.test.p negates walk"},
 		"a negated walk within what is negated": {rules: `p if not count([x | x := input.a[_]; not walk(x, [["b"], 2])]) == 1`,
 			want: "data.test.p negates walk"},
-		"a walk that isn't negated doesn't":          {rules: `p if { walk(input.a, [["b"], 1]); not input.b }`},
+		"a walk that isn't negated doesn't": {rules: `p if { walk(input.a, [["b"], 1]); not input.b }`},
+		"a part of data replaced beside what is looked up": {
+			rules: "p if data.a[input.b] == 1\nq if p with data.c as 1",
+			want:  "data.test.q replaces a part of data in data.test.p with data.c as 1, beside what isn't replaced"},
+		"a rule replaced beside what is looked up": {
+			rules: "r := 1\np if data.a[input.b] == r\nq if { [1 | p with data.test.r as 2] }",
+			want:  "data.test.q replaces"},
+		"a part of data replaced beside names doesn't": {rules: "p if data.a.b == 1\nq if p with data.c as 1"},
+		"a place in a list beside what is replaced": {
+			rules: "p if data.a[0] == 1\nq if p with data.c as 1", want: "q replaces"},
+		"a function replaced beside what is looked up doesn't": {
+			rules: "f(x) := x\ng(x) := 1\np if data.a[input.b] == f(1)\nq if p with f as g"},
+		"a rule replaced where nothing is looked up doesn't": {
+			rules: "r.a := 1\np if input.b == r.a\nq if p with data.test.r.a as 2"},
 		"what is looked for among variables doesn't": {rules: `p if { x := "a"; input.a in [x, "b"] }`},
 	} {
 		t.Run(name, func(t *testing.T) {
