@@ -19,11 +19,15 @@ const (
 	lastRetry  = 15 * time.Second
 	// patience is how long a replica isn't ready for the sake of a list that neither ends nor fails.
 	patience = 30 * time.Second
+	// stalledLook is how often it is looked whether a list has brought anything since, and given up where it hasn't:
+	// the API server answers each page within a minute.
+	stalledLook = time.Minute
 )
 
 var (
 	errNotListed = errors.New("its objects aren't listed yet: try again in a moment")
 	errBehind    = errors.New("its watch hasn't shown the newest change yet")
+	errStalled   = errors.New("no answer to the list")
 	errSilent    = errors.New("its watch stands, and brings nothing, not even what the API server sends each minute " +
 		"to show that it is whole")
 )
@@ -155,16 +159,36 @@ func (f *follower) alive() {
 
 // heard says that the watch is whole, and whether what was seen had counted as unknown before. It is called under
 // the lock.
-func (f *follower) heard() (wasStale bool) {
-	if f.overdue() && !f.stale {
+func (f *follower) heard() (wasStale bool) { return f.whole(f.store.options.Clock.Now()) }
+
+// resumed notes that the watch goes on. Whether it brings anything is to be seen: one that is cut and opened again and
+// again is as silent as one that stands.
+func (f *follower) resumed() {
+	f.mu.Lock()
+	wasStale := f.whole(f.last)
+	f.mu.Unlock()
+	if wasStale {
+		f.store.tellKnown(f.key)
+	}
+	f.review()
+}
+
+// whole says that the watch isn't broken any more and has brought something at that time, and whether what was seen
+// counts again and hadn't before. It is called under the lock.
+func (f *follower) whole(last time.Time) (again bool) {
+	overdue := f.overdue()
+	if overdue && !f.stale {
 		f.reviewed = false // nobody was told, and somebody may have seen it
 	}
-	wasStale = f.stale || f.overdue()
-	f.broken, f.stale, f.last = time.Time{}, false, f.store.options.Clock.Now()
+	f.broken, f.last = time.Time{}, last
 	if f.held != nil {
 		f.problem = nil
 	}
-	return wasStale
+	if f.overdue() {
+		return false
+	}
+	again, f.stale = f.stale || overdue, false
+	return again
 }
 
 // onWatch is told how each attempt to watch ended.
@@ -178,8 +202,7 @@ func (f *follower) onWatch(initial bool, err error) {
 	if initial {
 		return // what it brings isn't there yet
 	}
-	f.alive()
-	f.review()
+	f.resumed()
 }
 
 // failed notes since when nothing is heard, and why.

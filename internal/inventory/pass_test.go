@@ -32,6 +32,8 @@ type served struct {
 	// held keeps lists waiting, which say what was so when they began; failing is what their second page ends with.
 	held    chan struct{}
 	failing error
+	// slow are pages of an object each that come before all else, one after the other in less time than one may take.
+	slow    int
 	lists   int
 	watches []*watch.FakeWatcher
 	// odd is the name of an object that can't be kept.
@@ -67,7 +69,17 @@ func (s in) List(ctx context.Context, o metav1.ListOptions) (*unstructured.Unstr
 	if s.api != cmp.Or(s.served.api, "v1") {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "nodes"}, "")
 	}
-	if o.Continue != "" {
+	if s.slow > 0 {
+		s.slow--
+		page := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*node("a", s.version)}}
+		page.SetContinue("more")
+		select {
+		case <-time.After(stalledLook - time.Second): // of the bubble's time
+		case <-ctx.Done():
+		}
+		return page, ctx.Err()
+	}
+	if o.Continue != "" && s.failing != nil {
 		return nil, s.failing
 	}
 	s.lists++
@@ -178,7 +190,7 @@ func TestAKindIsKnownWhileItIsListedAnew(t *testing.T) {
 		f.known("listed", "a")
 		f.store.Take()
 		f.held, f.names, f.version = make(chan struct{}), []string{"a", "c"}, "11"
-		f.after(2 * testResync)
+		f.after(f.kind.resyncAfter() + 3*stalledLook/2)
 		if f.lists != 2 {
 			t.Fatalf("%d lists, want one more", f.lists)
 		}
@@ -260,6 +272,69 @@ func TestAWatchThatStandsAndBringsNothing(t *testing.T) {
 	})
 }
 
+// TestAWatchIsSilentHoweverOftenItIsOpened has it be cut every half a minute, and opened again at once: something between
+// the manager and an API server whose cache lags behind does that.
+func TestAWatchIsSilentHoweverOftenItIsOpened(t *testing.T) {
+	const silence = 3 * time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, &served{names: []string{"a"}, version: "10", silence: silence})
+		f.known("listed", "a")
+		f.names, f.version = []string{"a", "b"}, "12"
+		cut := func(d time.Duration) {
+			for range d / (30 * time.Second) {
+				f.after(30 * time.Second)
+				f.watches[len(f.watches)-1].Stop()
+			}
+		}
+		cut(silence - 30*time.Second)
+		f.known("for a while it counts", "a")
+		if f.lists != 1 {
+			t.Errorf("%d lists, though it hasn't been silent for so long", f.lists)
+		}
+		cut(2 * time.Minute)
+		f.known("nothing has come, and it is listed anew", "a", "b")
+
+		f.held = make(chan struct{})
+		cut(silence + 2*time.Minute)
+		f.known("nothing has been heard for too long")
+		f.watches[len(f.watches)-1].Action(watch.Bookmark, node("", "12"))
+		f.known("a bookmark comes", "a", "b")
+		f.held = nil
+	})
+}
+
+// TestAListThatHangsIsGivenUp has the API server accept lists and not answer them.
+func TestAListThatHangsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		f := follow(t, &served{names: []string{"a"}, version: "10", held: held})
+		f.after(stalledLook)
+		f.known("it isn't listed yet")
+		if f.lists != 1 {
+			t.Errorf("%d lists, want one that may still come", f.lists)
+		}
+		f.after(4 * stalledLook)
+		_, err := f.store.Tables([]inventory.Reference{f.kind.reference})
+		if f.lists < 2 || err == nil || !strings.Contains(err.Error(), errStalled.Error()) {
+			t.Errorf("%d lists, and who asks is told %v", f.lists, err)
+		}
+		f.held = nil
+		f.after(2 * stalledLook)
+		f.known("the next one is answered", "a")
+
+		f.held, f.names, f.version = held, []string{"a", "b"}, "12"
+		before := f.lists
+		f.after(2 * testResync)
+		f.known("the watch goes on", "a")
+		if f.lists < before+1 {
+			t.Errorf("%d lists, want more than %d", f.lists, before)
+		}
+		f.held = nil
+		f.after(2 * testResync)
+		f.known("the next one is answered, beside the watch", "a", "b")
+	})
+}
+
 // TestAListThatFailsLeavesTheWatchAlone has the kind be listed anew in vain.
 func TestAListThatFailsLeavesTheWatchAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -276,15 +351,14 @@ func TestAListThatFailsLeavesTheWatchAlone(t *testing.T) {
 	})
 }
 
-// TestAListMayTakeLongerThanUntilTheNext has the first list be slow.
+// TestAListMayTakeLongerThanUntilTheNext has the first list be slow, page by page.
 func TestAListMayTakeLongerThanUntilTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		held := make(chan struct{})
-		f := follow(t, &served{names: []string{"a"}, version: "10", held: held})
-		f.after(5 * testResync)
+		f := follow(t, &served{names: []string{"b"}, version: "10", slow: 2 * int(testResync/stalledLook)})
+		f.after(testResync + testResync/2)
 		f.known("nothing is known")
-		close(held)
-		f.known("it ends", "a")
+		f.after(testResync)
+		f.known("it ends", "a", "b")
 		if f.lists != 1 {
 			t.Errorf("%d lists, want one", f.lists)
 		}

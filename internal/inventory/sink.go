@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,6 +38,8 @@ type sink struct {
 	// nothing stands for each object that isn't kept, for which there is no memory for one: an error would have the
 	// reflector log each and leave it out.
 	nothing kept
+	// came counts what lists have brought.
+	came atomic.Int64
 
 	mu sync.Mutex
 	// aside are the objects by key while the table is somebody else's to fill; nil when it isn't.
@@ -95,6 +98,7 @@ func (s *sink) beginning(lw *cache.ListWatch) *cache.ListWatch {
 // collect makes an object of a list compact, and takes the memory for it. Once there is none, nothing is kept of
 // what a list still brings until it ends.
 func (s *sink) collect(obj any) (*kept, error) {
+	s.came.Add(1)
 	if s.share.isRefused() {
 		return &s.nothing, nil
 	}

@@ -4,6 +4,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -44,16 +45,42 @@ func (p *pass) begin(ctx context.Context, beside bool) (*watcher, error) {
 	if !beside {
 		p.watch(w.reflector)
 	}
-	ctx, w.stop = context.WithCancel(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
+	w.stop = func() { stop(nil) }
 	p.running.Go(func() {
 		defer w.stop()
 		err := w.reflector.ListAndWatchWithContext(ctx)
-		if err == nil {
+		switch {
+		case errors.Is(context.Cause(ctx), errStalled):
+			err = errStalled
+		case err == nil:
 			err = listing.ErrWatchEnded
 		}
 		w.ended <- p.explain(w.resource, err)
 	})
+	p.running.Go(func() { w.heed(ctx, stop) })
 	return w, nil
+}
+
+// heed ends a list that stands still: it may take as long as it likes while something comes.
+func (w *watcher) heed(ctx context.Context, stop context.CancelCauseFunc) {
+	look := w.follower.store.options.Clock.NewTicker(stalledLook)
+	defer look.Stop()
+	for before := int64(-1); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.listed:
+			return
+		case <-look.C():
+		}
+		now := w.sink.came.Load()
+		if now == before {
+			stop(errStalled)
+			return
+		}
+		before = now
+	}
 }
 
 // mapping finds the resource of the kind.

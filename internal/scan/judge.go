@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
@@ -17,7 +18,7 @@ import (
 
 // evaluator judges one object by every policy that concerns it.
 type evaluator interface {
-	Evaluate(ctx context.Context, r *policy.Request) []catalog.Result
+	EvaluateWhere(ctx context.Context, r *policy.Request, keep func(*v1alpha1.ClusterRegoPolicy) bool) []catalog.Result
 }
 
 // namespaceReader finds the Namespace that an object lives in; nil when unknown.
@@ -28,8 +29,10 @@ type namespaceReader interface {
 // judge turns objects of one kind into records, for one pass and the watch that
 // follows it. One goroutine at a time may use it.
 type judge struct {
-	policies   evaluator
-	tallies    map[string]*index.Tally
+	policies evaluator
+	tallies  map[string]*index.Tally
+	// gone says that a policy isn't there any more, since the pass began: it costs nothing more.
+	gone       func(policy string) bool
 	kind       policy.GroupVersionKind
 	resource   string
 	namespaces namespaceReader
@@ -37,9 +40,8 @@ type judge struct {
 	// failed is told the policy of every evaluation error.
 	failed func(policy string)
 
-	// compliant holds what is shared for each set of policies, by their names.
-	compliant map[string]*index.Compliance
-	buf       []byte
+	// shared is what records have in common.
+	shared index.Shared
 }
 
 // judge evaluates the object. One that is being deleted counts until it is gone, since a
@@ -49,7 +51,9 @@ func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *index.
 	leaving := u.GetDeletionTimestamp() != nil
 	var clean []*index.Tally
 	var faults []index.Fault
-	results := j.policies.Evaluate(ctx, j.request(u))
+	results := j.policies.EvaluateWhere(ctx, j.request(u), func(p *v1alpha1.ClusterRegoPolicy) bool {
+		return !j.gone(p.Name)
+	})
 	for i := range results {
 		t := j.tallies[results[i].Policy]
 		if t == nil || t.Revision != results[i].Revision {
@@ -68,12 +72,7 @@ func (j *judge) judge(ctx context.Context, u *unstructured.Unstructured) *index.
 	if len(clean)+len(faults) == 0 {
 		return out
 	}
-	complies := j.complianceWith(clean)
-	if len(faults) == 0 {
-		out.Record = complies.Everything()
-		return out
-	}
-	out.Record = complies.Except(faults, out.Key, string(u.GetUID()), u.GetResourceVersion())
+	out.Record = j.shared.Record(clean, faults, out.Key, string(u.GetUID()), u.GetResourceVersion())
 	return out
 }
 
@@ -113,17 +112,4 @@ func faultOf(t *index.Tally, d *catalog.Result, leaving bool) index.Fault {
 	}
 	f.Message = prose.Shorten(f.Message, index.MaxMessage)
 	return f
-}
-
-func (j *judge) complianceWith(clean []*index.Tally) *index.Compliance {
-	j.buf = j.buf[:0]
-	for _, t := range clean {
-		j.buf = append(append(j.buf, t.Policy...), ',')
-	}
-	if c := j.compliant[string(j.buf)]; c != nil {
-		return c
-	}
-	c := index.NewCompliance(clean)
-	j.compliant[string(j.buf)] = c
-	return c
 }

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/scan/index"
@@ -21,10 +23,13 @@ import (
 // verdicts answers every request alike.
 type verdicts func(r *policy.Request) []policy.Decision
 
-func (v verdicts) Evaluate(_ context.Context, r *policy.Request) []catalog.Result {
+func (v verdicts) EvaluateWhere(_ context.Context, r *policy.Request,
+	keep func(*v1alpha1.ClusterRegoPolicy) bool) []catalog.Result {
 	var out []catalog.Result
 	for _, d := range v(r) {
-		out = append(out, catalog.Result{Decision: d})
+		if keep(&v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: d.Policy}}) {
+			out = append(out, catalog.Result{Decision: d})
+		}
 	}
 	return out
 }
@@ -33,7 +38,7 @@ func newJudge(tallies map[string]*index.Tally, v verdicts) *judge {
 	return &judge{
 		policies: v, tallies: tallies, kind: policy.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
 		namespaces: newNamespaces(), clock: clocktesting.NewFakePassiveClock(epoch),
-		failed: func(string) {}, compliant: map[string]*index.Compliance{},
+		gone: func(string) bool { return false }, failed: func(string) {},
 	}
 }
 
@@ -107,6 +112,26 @@ func TestJudge(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAPolicyThatIsGoneIsAskedNoMore has one be deleted while the watch of a pass goes on by which it was in force: who
+// deletes a costly one, or one that fails, has it cost and fail no more.
+func TestAPolicyThatIsGoneIsAskedNoMore(t *testing.T) {
+	tallies := newScanned(inForce("p", "r1"), inForce("q", "r1")).tallies
+	j := newJudge(tallies, func(*policy.Request) []policy.Decision {
+		return []policy.Decision{{Policy: "p", Revision: "r1", Err: errors.New("boom")},
+			{Policy: "q", Revision: "r1", Err: errors.New("boom")}}
+	})
+	var failed []string
+	j.failed = func(name string) { failed = append(failed, name) }
+	j.gone = func(name string) bool { return name == "p" }
+	got := j.judge(t.Context(), object("v1", "ConfigMap", "a", nil))
+	if _, concerned := got.Record.FaultOf(tallies["p"]); concerned {
+		t.Error("the policy that is gone has a verdict")
+	}
+	if diff := cmp.Diff([]string{"q"}, failed); diff != "" {
+		t.Errorf("failed (-want +got):\n%s", diff)
 	}
 }
 

@@ -24,6 +24,9 @@ const (
 	// stalledAfter is how long a list may bring nothing before old results stop
 	// being taken for true.
 	stalledAfter = 30 * time.Second
+	// mostStalled is how often in a row that may be before the list is given up: the API server answers each page
+	// within a minute.
+	mostStalled = 4
 )
 
 var (
@@ -114,9 +117,19 @@ func (k *kindScan) run(ctx context.Context) {
 		if listing.HasNoObjects(err) && !p.recorded.Load() {
 			k.scanner.index.EndEmptyPass(k.kind, p.number)
 		}
-		k.restedBriefly.Store(k.scanner.clock.Now().Add(delay).UnixNano())
+		k.rest(p, delay)
 		k.pause(ctx, delay)
 		delay = min(2*delay, lastRetry)
+	}
+}
+
+// rest has the kind not be listed again for a while after a pass that failed: one whose list hasn't ended has cost as
+// much as one that has.
+func (k *kindScan) rest(p *pass, delay time.Duration) {
+	now := k.scanner.clock.Now()
+	k.restedBriefly.Store(now.Add(delay).UnixNano())
+	if !p.isListed() && !p.started.IsZero() {
+		k.rested.Store(now.Add(max(delay, referenceShare*now.Sub(p.started))).UnixNano())
 	}
 }
 

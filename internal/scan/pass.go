@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/scan/index"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
@@ -59,7 +58,7 @@ func (p *pass) run(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- p.listAndWatch(ctx, mapping) }()
 	err = p.await(ctx, ended)
-	if errors.Is(err, errAsked) {
+	if errors.Is(err, errAsked) || errors.Is(err, errStalled) {
 		cancel()
 		<-ended
 	}
@@ -126,11 +125,12 @@ func (p *pass) await(ctx context.Context, ended <-chan error) error {
 }
 
 // awaitList says so when no object comes for a while: old results are no longer
-// true then, though nothing has failed yet.
+// true then, though nothing has failed yet. When none comes for much longer the list is given up, so that it is tried
+// again, and others get its slot: who holds its connection may never answer.
 func (p *pass) awaitList(ended <-chan error) error {
 	stalled := p.scan.scanner.clock.NewTicker(stalledAfter)
 	defer stalled.Stop()
-	before := p.read.Load()
+	before, silent := p.read.Load(), 0
 	for {
 		select {
 		case err := <-ended:
@@ -140,10 +140,14 @@ func (p *pass) awaitList(ended <-chan error) error {
 		case <-stalled.C():
 		}
 		now := p.read.Load()
-		if now == before {
-			p.scan.scanner.index.Fail(p.scan.kind, p.explain(errStalled).Error())
+		if now != before {
+			before, silent = now, 0
+			continue
 		}
-		before = now
+		p.scan.scanner.index.Fail(p.scan.kind, p.explain(errStalled).Error())
+		if silent++; silent == mostStalled {
+			return p.explain(errStalled)
+		}
 	}
 }
 
@@ -180,8 +184,8 @@ func (p *pass) judge(m *meta.RESTMapping) *judge {
 		kind: policy.GroupVersionKind{Group: m.GroupVersionKind.Group,
 			Version: m.GroupVersionKind.Version, Kind: m.GroupVersionKind.Kind},
 		resource: m.Resource.Resource, namespaces: s.namespaces, clock: s.clock,
-		failed:    func(name string) { s.metrics.evaluationErrors.WithLabelValues(name).Inc() },
-		compliant: map[string]*index.Compliance{},
+		gone:   func(name string) bool { return p.scan.plan.Load().tallies[name] == nil },
+		failed: func(name string) { s.metrics.evaluationErrors.WithLabelValues(name).Inc() },
 	}
 }
 

@@ -55,7 +55,7 @@ func (f *scanned) complies(name string) *index.Judged {
 	for _, t := range f.tallies {
 		clean = append(clean, t)
 	}
-	return &index.Judged{Key: index.KeyOf("ns", name), Record: index.NewCompliance(clean).Everything()}
+	return &index.Judged{Key: index.KeyOf("ns", name), Record: new(index.Shared).Record(clean, nil, "", "", "")}
 }
 
 // violates is an object that violates every policy.
@@ -65,7 +65,7 @@ func (f *scanned) violates(name string) *index.Judged {
 		faults = append(faults, index.Fault{Tally: t, Violations: 1, Message: "bad"})
 	}
 	return &index.Judged{Key: index.KeyOf("ns", name),
-		Record: index.NewCompliance(nil).Except(faults, index.KeyOf("ns", name), "uid-"+name, "7")}
+		Record: new(index.Shared).Record(nil, faults, index.KeyOf("ns", name), "uid-"+name, "7")}
 }
 
 // inForce is a policy in force, as the Index knows it.

@@ -79,11 +79,8 @@ func (f *fixture) object(gk schema.GroupKind, name string, violations map[string
 			clean = append(clean, t)
 		}
 	}
-	complies := NewCompliance(clean)
-	if len(faults) == 0 {
-		return &Judged{Key: KeyOf("ns", name), Record: complies.Everything()}
-	}
-	return &Judged{Key: KeyOf("ns", name), Record: complies.Except(faults, KeyOf("ns", name), "uid-"+name, "7")}
+	key := KeyOf("ns", name)
+	return &Judged{Key: key, Record: new(Shared).Record(clean, faults, key, "uid-"+name, "7")}
 }
 
 func def(name, revision string, kinds ...schema.GroupKind) Definition {

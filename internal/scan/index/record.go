@@ -37,15 +37,11 @@ type Fault struct {
 	marked bool
 }
 
-// Compliance is the set of policies that an object complies with. All objects
-// with the same set share it. One goroutine at a time may make records of it.
-type Compliance struct {
+// compliance is the set of policies that an object complies with.
+type compliance struct {
 	tallies []*Tally
 	// record is the one record of all objects that comply with everything.
 	record Record
-	// outcomes are those of the latest records, by a hash, and faults theirs.
-	outcomes map[uint64]*outcome
-	faults   map[Fault]*Fault
 }
 
 // Record is all that is kept of a judged object. It is immutable once it is in an Index. Most objects
@@ -58,23 +54,6 @@ type Record struct {
 	name, packed string
 	// before is what is known from before by each of the faults, where one couldn't be judged; nil for complied.
 	before *[]before
-}
-
-// NewCompliance makes the set; the caller sees to it that it is made once for all objects with the same.
-func NewCompliance(tallies []*Tally) *Compliance {
-	c := &Compliance{tallies: tallies}
-	c.record.outcome = &outcome{clean: c}
-	return c
-}
-
-// Everything is the record of an object that complies with everything that concerns it.
-func (c *Compliance) Everything() *Record { return &c.record }
-
-// Except is the record of an object that complies but for the faults. key, uid and
-// resourceVersion are the object's as it was judged.
-func (c *Compliance) Except(faults []Fault, key, uid, resourceVersion string) *Record {
-	_, name := SplitKey(key)
-	return &Record{outcome: c.outcomeOf(faults, name), name: name, packed: pack(uid, resourceVersion)}
 }
 
 // FaultOf is what the policy found wrong, and whether it concerns the object at all.

@@ -11,9 +11,54 @@ import (
 	"strings"
 )
 
-// maxShared bounds how many outcomes, and how many faults, a Compliance remembers to share them. Objects that
-// are alike come one after the other, so that the latest are enough.
+// maxShared bounds how many sets of policies, outcomes and faults are remembered to be shared, of each. Objects that
+// are alike come one after the other, so that the latest are enough; and whoever may change one object may have it be
+// of another set, and say something else, as often as they like.
 const maxShared = 1024
+
+// Shared makes records, and keeps once what they have in common: of the latest. One goroutine at a time may use it.
+type Shared struct {
+	// compliances are by the names of their policies.
+	compliances map[string]*compliance
+	outcomes    map[outcomeKey]*outcome
+	faults      map[Fault]*Fault
+	buf         []byte
+}
+
+// outcomeKey is what an outcome is looked for by: sum is a hash of its faults.
+type outcomeKey struct {
+	clean *compliance
+	sum   uint64
+}
+
+// Record is that of an object that complies with some policies and has faults by others, none for one that complies
+// with all that concern it. key, uid and resourceVersion are the object's as it was judged.
+func (s *Shared) Record(clean []*Tally, faults []Fault, key, uid, resourceVersion string) *Record {
+	complies := s.complianceWith(clean)
+	if len(faults) == 0 {
+		return &complies.record
+	}
+	_, name := SplitKey(key)
+	return &Record{outcome: s.outcomeOf(complies, faults, name), name: name, packed: pack(uid, resourceVersion)}
+}
+
+// complianceWith is that with some policies, shared with those before it.
+func (s *Shared) complianceWith(clean []*Tally) *compliance {
+	s.buf = s.buf[:0]
+	for _, t := range clean {
+		s.buf = append(append(s.buf, t.Policy...), ',')
+	}
+	if c := s.compliances[string(s.buf)]; c != nil {
+		return c
+	}
+	if s.compliances == nil || len(s.compliances) >= maxShared {
+		s.compliances = map[string]*compliance{}
+	}
+	c := &compliance{tallies: clean}
+	c.record.outcome = &outcome{clean: c}
+	s.compliances[string(s.buf)] = c
+	return c
+}
 
 // nameMark stands in a kept message for the name of the object, so that those of objects that are alike are the same.
 const nameMark = "\x00"
@@ -21,12 +66,12 @@ const nameMark = "\x00"
 // outcome is what all objects have in common that comply with the same policies and violate others alike. It is
 // immutable.
 type outcome struct {
-	clean  *Compliance
+	clean  *compliance
 	faults []*Fault
 }
 
 // outcomeOf is the outcome of the faults of an object, shared with those before it that are alike.
-func (c *Compliance) outcomeOf(faults []Fault, name string) *outcome {
+func (s *Shared) outcomeOf(clean *compliance, faults []Fault, name string) *outcome {
 	marked := make([]Fault, 0, len(faults))
 	sum := fnv.New64a()
 	for i := range faults {
@@ -37,30 +82,31 @@ func (c *Compliance) outcomeOf(faults []Fault, name string) *outcome {
 		_, _ = io.WriteString(sum, f.Message)
 	}
 	alike := func(kept *Fault, f Fault) bool { return *kept == f }
-	known := c.outcomes[sum.Sum64()]
+	key := outcomeKey{clean, sum.Sum64()}
+	known := s.outcomes[key]
 	if known != nil && slices.EqualFunc(known.faults, marked, alike) {
 		return known
 	}
-	if c.outcomes == nil || len(c.outcomes) >= maxShared {
-		c.outcomes = map[uint64]*outcome{}
+	if s.outcomes == nil || len(s.outcomes) >= maxShared {
+		s.outcomes = map[outcomeKey]*outcome{}
 	}
-	o := &outcome{clean: c, faults: make([]*Fault, 0, len(marked))}
+	o := &outcome{clean: clean, faults: make([]*Fault, 0, len(marked))}
 	for _, f := range marked {
-		o.faults = append(o.faults, c.share(f))
+		o.faults = append(o.faults, s.share(f))
 	}
-	c.outcomes[sum.Sum64()] = o
+	s.outcomes[key] = o
 	return o
 }
 
 // share is the same fault, kept once.
-func (c *Compliance) share(f Fault) *Fault {
-	if known := c.faults[f]; known != nil {
+func (s *Shared) share(f Fault) *Fault {
+	if known := s.faults[f]; known != nil {
 		return known
 	}
-	if c.faults == nil || len(c.faults) >= maxShared {
-		c.faults = map[Fault]*Fault{}
+	if s.faults == nil || len(s.faults) >= maxShared {
+		s.faults = map[Fault]*Fault{}
 	}
-	c.faults[f] = &f
+	s.faults[f] = &f
 	return &f
 }
 

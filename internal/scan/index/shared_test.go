@@ -44,7 +44,7 @@ func TestViolatingObjectsTakeLittle(t *testing.T) {
 			}
 			f.inForce(defs...)
 			before := heap()
-			complies := NewCompliance(nil)
+			var shared Shared
 			var all []*Judged
 			for i := range objects {
 				key := KeyOf("shop", fmt.Sprintf("web-6b9f8c7d55-%05d", i))
@@ -57,7 +57,7 @@ func TestViolatingObjectsTakeLittle(t *testing.T) {
 					faults = append(faults, Fault{Tally: f.plans[configMaps][fmt.Sprintf("p%d", n)], Violations: 1,
 						Message: strings.Clone(text)})
 				}
-				all = append(all, &Judged{Key: key, Record: complies.Except(faults, key,
+				all = append(all, &Judged{Key: key, Record: shared.Record(nil, faults, key,
 					fmt.Sprintf("0b2a7f6e-0000-4000-8000-%012d", i), fmt.Sprint(1_000_000+i))})
 			}
 			f.pass(configMaps, all...)
@@ -82,9 +82,9 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "web-1", "web-12", "2", " ", "\x00", "é"})).
 			Draw(rt, "message"), "")
 		p := &Tally{Policy: "p"}
-		complies := NewCompliance(nil)
+		var shared Shared
 		for range 2 { // kept, and found to be kept
-			r := complies.Except([]Fault{{Tally: p, Violations: 1, Message: text}}, KeyOf("ns", name), "u", "1")
+			r := shared.Record(nil, []Fault{{Tally: p, Violations: 1, Message: text}}, KeyOf("ns", name), "u", "1")
 			want := Fault{Tally: p, Violations: 1, Message: text}
 			if got, _ := r.FaultOf(p); got != want {
 				rt.Fatalf("%+q of %q comes back as %+q", text, name, got.Message)
@@ -99,7 +99,7 @@ func TestObjectsAreKnownByTheirUIDAndVersion(t *testing.T) {
 		"0123456789abcdef", "0b2a7f6e-0000-4000-8000-00000000000g"}
 	p := &Tally{Policy: "p"}
 	of := func(uid, version string) *Record {
-		return NewCompliance(nil).Except([]Fault{{Tally: p}}, KeyOf("ns", "a"), uid, version)
+		return new(Shared).Record(nil, []Fault{{Tally: p}}, KeyOf("ns", "a"), uid, version)
 	}
 	for i, uid := range uids {
 		for _, version := range []string{"", "1", "18446744073709551616", "not a number"} {
@@ -121,9 +121,9 @@ func TestWhatIsSharedDoesntLeak(t *testing.T) {
 	f.inForce(def("p", "r1", configMaps))
 	p := f.plans[configMaps]["p"]
 	f.pass(configMaps, f.object(configMaps, "a", map[string]int{"p": 1}), f.object(configMaps, "b", nil))
-	complies := NewCompliance(nil)
+	var shared Shared
 	for _, name := range []string{"b", "a", "b"} {
-		f.Put(configMaps, &Judged{Key: KeyOf("ns", name), Record: complies.Except(
+		f.Put(configMaps, &Judged{Key: KeyOf("ns", name), Record: shared.Record(nil,
 			[]Fault{{Tally: p, Failed: true, Message: "boom"}}, KeyOf("ns", name), "uid-"+name, "8")})
 	}
 	if s, _ := f.Summary("p", 0); s.Errors != 2 || s.ErrorsViolated != 1 {
@@ -134,19 +134,55 @@ func TestWhatIsSharedDoesntLeak(t *testing.T) {
 // TestMoreThanIsSharedIsKeptAllTheSame goes beyond how much is looked for to be shared.
 func TestMoreThanIsSharedIsKeptAllTheSame(t *testing.T) {
 	p := &Tally{Policy: "p"}
-	complies := NewCompliance(nil)
+	var shared Shared
 	var all []*Record
 	for i := range 3 * maxShared {
-		all = append(all, complies.Except([]Fault{{Tally: p, Violations: 1, Message: fmt.Sprint(i)}}, "ns/a", "u", "1"))
+		faults := []Fault{{Tally: p, Violations: 1, Message: fmt.Sprint(i)}}
+		all = append(all, shared.Record(nil, faults, "ns/a", "u", "1"))
 	}
 	for i, r := range all {
 		if f, _ := r.FaultOf(p); f.Message != fmt.Sprint(i) {
 			t.Fatalf("record %d says %q", i, f.Message)
 		}
 	}
-	if len(complies.outcomes) > maxShared || len(complies.faults) > maxShared {
-		t.Errorf("%d outcomes and %d faults are remembered, want %d at most", len(complies.outcomes),
-			len(complies.faults), maxShared)
+	if len(shared.outcomes) > maxShared || len(shared.faults) > maxShared {
+		t.Errorf("%d outcomes and %d faults are remembered, want %d at most", len(shared.outcomes),
+			len(shared.faults), maxShared)
+	}
+}
+
+// TestOneObjectCantFillTheMemory has one object comply with another set of policies at each change, as whoever may write
+// it can have it, and be told something else of the others.
+func TestOneObjectCantFillTheMemory(t *testing.T) {
+	var shared Shared
+	var policies []*Tally
+	for i := range 14 {
+		policies = append(policies, &Tally{Policy: fmt.Sprintf("p%d", i)})
+	}
+	var last *Record
+	const changes = 1 << 14
+	before := heap()
+	for set := range changes {
+		var clean []*Tally
+		var faults []Fault
+		for i, p := range policies {
+			if set>>i&1 == 0 {
+				clean = append(clean, p)
+				continue
+			}
+			faults = append(faults, Fault{Tally: p, Violations: 1, Message: strings.Repeat(fmt.Sprint(set), 20)})
+		}
+		last = shared.Record(clean, faults, "ns/a", "u", "1")
+	}
+	if len(shared.compliances) > maxShared || len(shared.outcomes) > maxShared || len(shared.faults) > maxShared {
+		t.Errorf("%d sets, %d outcomes and %d faults are remembered, want %d at most of each", len(shared.compliances),
+			len(shared.outcomes), len(shared.faults), maxShared)
+	}
+	if grown := heap() - before; grown > 8<<20 {
+		t.Errorf("%d changes of one object take %d bytes", changes, grown)
+	}
+	if f, concerned := last.FaultOf(policies[3]); !concerned || f.Message != strings.Repeat(fmt.Sprint(changes-1), 20) {
+		t.Errorf("the last record says %+v", f)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestTheEndOfAWaiverIsNoBeginning(t *testing.T) {
 	f.inForce(waived("r1", "a"))
 	tally := f.plans[configMaps]["p"]
 	f.pass(configMaps, &Judged{Key: KeyOf("ns", "0"),
-		Record: NewCompliance(nil).Except([]Fault{{Tally: tally, Waived: true, Message: "bad"}}, "ns/0", "uid-0", "7")})
+		Record: new(Shared).Record(nil, []Fault{{Tally: tally, Waived: true, Message: "bad"}}, "ns/0", "uid-0", "7")})
 	f.inForce(waived("r1", ""))
 	f.pass(configMaps, f.fleet(1, 1, 1)...)
 	if found, _ := f.Newcomers("p", time.Time{}); len(found)+len(f.found) > 0 {
