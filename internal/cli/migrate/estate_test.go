@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -44,18 +47,76 @@ func unasked(e *estate) *estate {
 	return e
 }
 
+// enforcing is a policy that is in force as it is written.
+func enforcing(p *v1alpha1.ClusterRegoPolicy) *v1alpha1.ClusterRegoPolicy {
+	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Service"}}}
+	p.Status.InForce = &v1alpha1.PolicyInForce{AdmissionAction: p.Spec.Admission.Action}
+	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+		Status: metav1.ConditionTrue, Reason: "InForce"})
+	return p
+}
+
+// changed is a policy of which something has changed since.
+func changed(p *v1alpha1.ClusterRegoPolicy, change func(*v1alpha1.ClusterRegoPolicy)) *v1alpha1.ClusterRegoPolicy {
+	change(p)
+	return p
+}
+
+// webhookOn is Evenkeel's webhook, asked of some resources.
+func webhookOn(resources ...string) *switchover.Webhook {
+	rule := admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
+		Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"},
+			Resources: resources}}
+	config := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Rules: []admissionregistrationv1.RuleWithOperations{rule}}}}
+	return switchover.NewWebhook(config, []*metav1.APIResourceList{{GroupVersion: "v1",
+		APIResources: []metav1.APIResource{{Name: "services", Kind: "Service", Namespaced: true,
+			Verbs: []string{"create", "list"}}}}})
+}
+
 func TestStatusSaysWhatIsWrongAndWhatHelps(t *testing.T) {
 	edited := constraintOf("a", "")
 	made := policyOf("a", edited, v1alpha1.AdmissionAudit)
 	_ = unstructured.SetNestedField(edited.Object.Object, "x", "spec", "parameters", "label")
-	whole, switched := constraintOf("a", ""), constraintOf("a", "a")
+	whole, switched, forced := constraintOf("a", ""), constraintOf("a", "a"), constraintOf("a", "a")
+	annotations := forced.Object.GetAnnotations()
+	annotations[v1alpha1.AnnotationSwitchReason] = "tried by hand"
+	forced.Object.SetAnnotations(annotations)
 	cases := map[string]struct {
 		estate *estate
-		want   []string // nil where nothing is wrong
+		// webhook is asked of Services where it is nil.
+		webhook *switchover.Webhook
+		want    []string // nil where nothing is wrong
+		notes   string
 	}{
 		"it isn't migrated": {estate: estateOf(whole)},
 		"it is migrated":    {estate: estateOf(whole, policyOf("a", whole, v1alpha1.AdmissionAudit))},
-		"it is switched":    {estate: estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionDeny))},
+		"it is switched":    {estate: estateOf(switched, enforcing(policyOf("a", switched, v1alpha1.AdmissionDeny)))},
+		"it is switched, and the policy does less": {
+			estate: estateOf(switched, enforcing(policyOf("a", switched, v1alpha1.AdmissionWarn))),
+			notes:  "the constraint's action was Deny, and the policy's is Warn"},
+		"it is switched, and the policy isn't in force": {
+			estate: estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionDeny)),
+			want:   []string{"policy a isn't in force as it is written"}},
+		"it is switched, and an override softens the policy": {
+			estate: estateOf(switched, changed(enforcing(policyOf("a", switched, v1alpha1.AdmissionDeny)),
+				func(p *v1alpha1.ClusterRegoPolicy) { p.Status.InForce.AdmissionAction = v1alpha1.AdmissionAudit })),
+			want: []string{"evenkeel policy history a tells of overrides"}},
+		"it is switched, and Evenkeel's webhook is gone": {
+			estate:  estateOf(switched, enforcing(policyOf("a", switched, v1alpha1.AdmissionDeny))),
+			webhook: switchover.NewWebhook(nil, nil),
+			want:    []string{"there is no ValidatingWebhookConfiguration evenkeel, so that Evenkeel refuses nothing"}},
+		"it is switched, and Evenkeel isn't asked": {
+			estate:  estateOf(switched, enforcing(policyOf("a", switched, v1alpha1.AdmissionDeny))),
+			webhook: webhookOn("pods"), want: []string{"the API server doesn't ask Evenkeel's webhook of Service"}},
+		"it is switched by force, and Evenkeel isn't asked": {
+			estate:  estateOf(forced, enforcing(policyOf("a", forced, v1alpha1.AdmissionDeny))),
+			webhook: webhookOn("pods"), notes: "doesn't ask Evenkeel's webhook of Service"},
+		"it is switched by force, and Evenkeel's webhook is gone": {
+			estate:  estateOf(forced, enforcing(policyOf("a", forced, v1alpha1.AdmissionDeny))),
+			webhook: switchover.NewWebhook(nil, nil), want: []string{"Evenkeel refuses nothing"}},
 		"it is switched, and the policy is gone": {estate: estateOf(switched),
 			want: []string{"NEITHER ENFORCES", "gatekeeper apply writes the policy again"}},
 		"it is switched, and the policy records": {
@@ -65,14 +126,17 @@ func TestStatusSaysWhatIsWrongAndWhatHelps(t *testing.T) {
 		"Gatekeeper's webhook is gone": {
 			estate: unasked(estateOf(whole, policyOf("a", whole, v1alpha1.AdmissionAudit))),
 			want:   []string{"nobody enforces it: no ValidatingWebhookConfiguration"}},
-		"the same, and it is switched": {estate: unasked(estateOf(switched, policyOf("a", switched,
-			v1alpha1.AdmissionDeny)))},
+		"the same, and it is switched": {estate: unasked(estateOf(switched, enforcing(policyOf("a", switched,
+			v1alpha1.AdmissionDeny))))},
 		"two policies claim it": {estate: estateOf(whole, policyOf("b", whole, v1alpha1.AdmissionAudit),
 			policyOf("a", whole, v1alpha1.AdmissionAudit)), want: []string{"policies a, b all", "none is taken"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			all := tc.estate.standings([]string{"kube-system"})
+			if tc.webhook == nil {
+				tc.webhook = webhookOn("services")
+			}
+			all := tc.estate.standings(tc.webhook)
 			var out strings.Builder
 			if err := drawStandings(&out, all); err != nil {
 				t.Fatal(err)
@@ -81,7 +145,10 @@ func TestStatusSaysWhatIsWrongAndWhatHelps(t *testing.T) {
 			if (err == nil) != (tc.want == nil) {
 				t.Errorf("it ended as %v: %s", err, &out)
 			}
-			noted := strings.Contains(out.String(), "note: Evenkeel never refuses anything in kube-system")
+			if !strings.Contains(out.String(), tc.notes) || (tc.notes == "") != (len(all[0].Notes) < 2) {
+				t.Errorf("it notes %q, want %q", all[0].Notes, tc.notes)
+			}
+			noted := strings.Contains(out.String(), "note: Evenkeel never refuses anything in kube-node-lease, ")
 			if noted != (all[0].Policy != "") {
 				t.Errorf("it says %q", &out)
 			}

@@ -37,7 +37,8 @@ func newStatusCommand() *cobra.Command {
 		Long: `Status says of each constraint in the cluster what Gatekeeper does by it, which policy was
 made of it and what that does, and so who enforces it. What is wrong is told with the command that
 helps: a constraint that neither enforces, one that has changed since its policy was made, and one
-that several policies claim.
+that several policies claim, and a policy that stands in a constraint's place and isn't in force as it
+is written, or of whose kinds the API server doesn't ask Evenkeel.
 
 It ends with code 0 when nothing is wrong, with 1 when something is, with 2 when it was called
 wrongly, and with 3 when something couldn't be read.`,
@@ -55,11 +56,11 @@ wrongly, and with 3 when something couldn't be read.`,
 		if err != nil {
 			return err
 		}
-		exempt, err := switchover.Exempt(cmd.Context(), e.objects)
+		webhook, err := switchover.ReadWebhook(cmd.Context(), e.objects, e.discovery)
 		if err != nil {
 			return connect.Failure("say who enforces", err)
 		}
-		all := e.standings(exempt)
+		all := e.standings(webhook)
 		if err := how.Data(cmd.OutOrStdout(), map[string]any{"constraints": all}, func(out io.Writer) error {
 			return drawStandings(out, all)
 		}); err != nil {
@@ -70,7 +71,7 @@ wrongly, and with 3 when something couldn't be read.`,
 	return cmd
 }
 
-func (e *estate) standings(exempt []string) []standing {
+func (e *estate) standings(webhook *switchover.Webhook) []standing {
 	all := make([]standing, 0, len(e.source.Constraints))
 	for _, c := range e.source.Constraints {
 		p, err := e.policyOf(c)
@@ -81,11 +82,14 @@ func (e *estate) standings(exempt []string) []standing {
 		}
 		if p != nil {
 			s.Policy, s.AdmissionAction = p.Name, string(p.Spec.Admission.Action)
-			if note := switchover.NeverJudged(p, exempt); note != "" {
+			if note := switchover.NeverJudged(p, webhook.Exempt()); note != "" {
 				s.Notes = []string{note}
 			}
 		}
 		s.Problems = append(s.Problems, e.problems(c, p, s.State)...)
+		if s.State == switchover.Evenkeel {
+			s.inForce(c, p, webhook)
+		}
 		all = append(all, s)
 	}
 	return all
@@ -118,6 +122,24 @@ func (e *estate) problems(c *switchover.Constraint, p *v1alpha1.ClusterRegoPolic
 		}
 	}
 	return out
+}
+
+// inForce says what keeps a policy from enforcing in its constraint's place, whatever is written in it. What somebody
+// has accepted with a reason is only noted, and so is that it does something else than the constraint did.
+func (s *standing) inForce(c *switchover.Constraint, p *v1alpha1.ClusterRegoPolicy, webhook *switchover.Webhook) {
+	if err := switchover.Enforces(p, p.Spec.Admission.Action); err != nil {
+		s.Problems = append(s.Problems, err.Error())
+	}
+	switch err := webhook.Asked(p); {
+	case err != nil && c.Forced() != "" && webhook.Installed():
+		s.Notes = append(s.Notes, fmt.Sprintf("%v; it was switched by force: %s", err, c.Forced()))
+	case err != nil:
+		s.Problems = append(s.Problems, err.Error())
+	}
+	if was, err := c.Action(); err == nil && was != p.Spec.Admission.Action {
+		s.Notes = append(s.Notes, fmt.Sprintf("the constraint's action was %s, and the policy's is %s", was,
+			p.Spec.Admission.Action))
+	}
 }
 
 // wrong is how status ends.

@@ -15,7 +15,9 @@ const (
 	// WebhookPoint is also the name of its webhook.
 	WebhookPoint = "validation.gatekeeper.sh"
 	auditPoint   = "audit.gatekeeper.sh"
-	allPoints    = "*"
+	// policyPoint is that of the ValidatingAdmissionPolicies that Gatekeeper makes of templates in CEL.
+	policyPoint = "vap.k8s.io"
+	allPoints   = "*"
 	// GatorPoint is that of gator, which runs test suites.
 	GatorPoint = "gator.gatekeeper.sh"
 )
@@ -64,19 +66,17 @@ func (c *constraint) enforcement() (v1alpha1.AdmissionAction, []string, error) {
 		action, err := admissionAction(cmp.Or(c.EnforcementAction, "deny"))
 		return action, nil, err
 	}
-	var strictest v1alpha1.AdmissionAction
-	audited := false
 	for _, s := range c.Scoped {
-		action, err := admissionAction(s.Action)
-		if err != nil {
+		if _, err := admissionAction(s.Action); err != nil {
 			return "", nil, fmt.Errorf("scopedEnforcementActions: %w", err)
 		}
-		if s.at(WebhookPoint) && strictness(action) > strictness(strictest) {
-			strictest = action
-		}
-		audited = audited || s.at(auditPoint)
 	}
+	strictest, audited := c.strictestAt(WebhookPoint), c.strictestAt(auditPoint) != ""
 	switch {
+	case strictness(c.strictestAt(policyPoint)) > max(strictness(strictest), strictness(v1alpha1.AdmissionAudit)):
+		return "", nil, fmt.Errorf("scopedEnforcementActions are stricter at %s than at %s, and a policy has one "+
+			"action at admission: give both points the same action, or leave out %s where the template has no CEL, by "+
+			"which nothing is enforced there", policyPoint, WebhookPoint, policyPoint)
 	case strictest == "" && !audited:
 		return "", nil, fmt.Errorf("scopedEnforcementActions name neither %s nor %s: it enforces nothing in a cluster",
 			WebhookPoint, auditPoint)
@@ -87,6 +87,16 @@ func (c *constraint) enforcement() (v1alpha1.AdmissionAction, []string, error) {
 		return strictest, []string{"Gatekeeper's audit leaves it out, Evenkeel's scan doesn't"}, nil
 	}
 	return strictest, nil, nil
+}
+
+// strictestAt is the strictest of the actions at an enforcement point; empty for none.
+func (c *constraint) strictestAt(point string) (strictest v1alpha1.AdmissionAction) {
+	for _, s := range c.Scoped {
+		if action, _ := admissionAction(s.Action); s.at(point) && strictness(action) > strictness(strictest) {
+			strictest = action
+		}
+	}
+	return strictest
 }
 
 func admissionAction(action string) (v1alpha1.AdmissionAction, error) {

@@ -12,6 +12,7 @@ import (
 
 func TestActionsByEnforcementPoint(t *testing.T) {
 	const webhook, audit, gator = "validation.gatekeeper.sh", "audit.gatekeeper.sh", "gator.gatekeeper.sh"
+	const policies = "vap.k8s.io"
 	at := func(action string, points ...string) string {
 		return "{action: " + action + ", enforcementPoints: [{name: \"" +
 			strings.Join(points, "\"}, {name: \"") + "\"}]}"
@@ -30,6 +31,12 @@ func TestActionsByEnforcementPoint(t *testing.T) {
 			"Gatekeeper's webhook doesn't ask it", true},
 		"the webhook alone": {[]string{at("dryrun", webhook), at("deny", gator)}, v1alpha1.AdmissionAudit,
 			"Gatekeeper's audit leaves it out", true},
+		"no stricter by Kubernetes' policies": {[]string{at("deny", webhook, audit), at("warn", policies)},
+			v1alpha1.AdmissionDeny, "", false},
+		"as strict by Kubernetes' policies": {[]string{at("deny", webhook, audit, policies)},
+			v1alpha1.AdmissionDeny, "", false},
+		"recorded by Kubernetes' policies": {[]string{at("deny", audit), at("dryrun", policies)},
+			v1alpha1.AdmissionAudit, "Gatekeeper's webhook doesn't ask it", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := mustBear + strings.Replace(bearOwner, "enforcementAction: warn",

@@ -35,7 +35,7 @@ func NewEstate(documents []manifest.Document, opts Options) *Estate {
 }
 
 // format is of how policies are made: it changes when the same objects become other policies.
-const format = 2
+const format = 3
 
 // Inputs are those that count for a constraint and its template, nil for none, by name, so that a policy that was made
 // of others can be told: what of the constraint's match the policy names, the operations that it is asked about, and
@@ -43,8 +43,12 @@ const format = 2
 func (e *Estate) Inputs(object, template map[string]any) map[string]any {
 	out := map[string]any{"format": format}
 	if c, err := readConstraint(object); err == nil {
-		r := c.Match.reach(e.kinds, &e.asked, false)
-		ops, _ := e.asked.operations(r.kinds, r.subresources)
+		asked := &e.asked
+		if t, err := readTemplate(template); err == nil {
+			asked = asked.narrowed(t.operations())
+		}
+		r := c.Match.reach(e.kinds, asked, false)
+		ops, _ := asked.operations(r.kinds, r.subresources)
 		out["match"], out["operations"], out["refused"], out["fails"] = c.Match, ops, r.refused, e.asked.fails
 	}
 	spec, err := json.Marshal(template["spec"])

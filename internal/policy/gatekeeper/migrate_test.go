@@ -362,6 +362,16 @@ func TestWhatNeedsWork(t *testing.T) {
 			"it enforces nothing", constraint(
 				"enforcementAction: warn", "enforcementAction: scoped\n  scopedEnforcementActions: [{action: deny}]"),
 			"name neither validation.gatekeeper.sh nor audit.gatekeeper.sh"},
+		"enforcement by Kubernetes' policies alone": {
+			"Kubernetes refuses what the policy would let through", constraint("enforcementAction: warn",
+				"enforcementAction: scoped\n  scopedEnforcementActions: [{action: deny, "+
+					"enforcementPoints: [{name: vap.k8s.io}]}, {action: dryrun, enforcementPoints: "+
+					"[{name: audit.gatekeeper.sh}]}]"), "stricter at vap.k8s.io than at validation.gatekeeper.sh"},
+		"stricter enforcement by Kubernetes' policies": {
+			"Kubernetes refuses what the policy would only warn of", constraint("enforcementAction: warn",
+				"enforcementAction: scoped\n  scopedEnforcementActions: [{action: deny, "+
+					"enforcementPoints: [{name: vap.k8s.io}]}, {action: warn, enforcementPoints: "+
+					"[{name: \"*\"}]}]"), "give both points the same action"},
 		"an unknown action": {"there is none like it", constraint("enforcementAction: warn", "enforcementAction: log"),
 			`enforcementAction "log"`},
 		"an unknown action at a point": {"there is none like it",

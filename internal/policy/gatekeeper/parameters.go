@@ -23,7 +23,7 @@ type parameterSchema struct{ structural *schema.Structural }
 func newParameterSchema(given *apiextensionsv1.JSONSchemaProps) *parameterSchema {
 	internal := &apiextensions.JSONSchemaProps{}
 	if given == nil || apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
-		opened(given), internal, nil) != nil {
+		opened(given, false), internal, nil) != nil {
 		return nil
 	}
 	structural, err := schema.NewStructural(internal)

@@ -56,6 +56,9 @@ func newRule(t *constraintTemplate, known []syncedKind, untold bool) *rule {
 	if r.refused = refused; len(refused) > 0 {
 		return r
 	}
+	if note := t.besideCEL(); note != "" {
+		r.notes = append(r.notes, note)
+	}
 	if untold && slices.ContainsFunc(modules, func(m v1alpha1.RegoLibrary) bool {
 		return strings.Contains(m.Source, `"DELETE"`)
 	}) {
@@ -70,8 +73,12 @@ func newRule(t *constraintTemplate, known []syncedKind, untold bool) *rule {
 			Version: v1alpha1.RegoVersion(source.Version), File: modules[0].Name, Main: modules[0].Source,
 			Libraries: modules[1:], StrictBuiltinErrors: ptr.To(false)}},
 	}
-	r.schema = newParameterSchema(t.Spec.CRD.Spec.Validation.Schema)
-	if err := r.compile(t.Spec.CRD.Spec.Validation.Schema); err != nil {
+	given := t.Spec.CRD.Spec.Validation.Schema
+	if t.legacy() {
+		given = opened(given, true)
+	}
+	r.schema = newParameterSchema(given)
+	if err := r.compile(given); err != nil {
 		r.refused, r.made = []string{fmt.Sprintf("its Rego doesn't hold: %v", err)}, nil
 	} else if !r.compiled.TakenByGatekeeper() {
 		r.refuse("its Rego doesn't compile in Gatekeeper either, which enforces nothing of it: no element of " +
@@ -83,13 +90,12 @@ func newRule(t *constraintTemplate, known []syncedKind, untold bool) *rule {
 // refuse has there be no RegoTemplate.
 func (r *rule) refuse(why string) { r.refused, r.made = append(r.refused, why), nil }
 
-// compile compiles the rule, with the schema as it stands if a RegoTemplate can have it, as
-// Gatekeeper opens it where it says no types (legacySchema) if it can have that, and else with
-// none.
+// compile compiles the rule, with the schema as it stands if a RegoTemplate can have it, open where it says no types if
+// it can have that, and else with none.
 func (r *rule) compile(given *apiextensionsv1.JSONSchemaProps) error {
 	var unfit *template.SchemaError
 	var err error
-	for _, props := range []*apiextensionsv1.JSONSchemaProps{given, opened(given), nil} {
+	for _, props := range []*apiextensionsv1.JSONSchemaProps{given, opened(given, false), nil} {
 		r.made.Spec.ParameterSchema = nil
 		if props != nil {
 			text, err := json.Marshal(props)
@@ -112,32 +118,40 @@ func (r *rule) compile(given *apiextensionsv1.JSONSchemaProps) error {
 	return nil
 }
 
-// opened is a schema that lets in whatever stands where it says no type, as Gatekeeper makes
-// one of a legacy schema, for parameters that are an object.
-func opened(given *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
+// opened is a schema for parameters, which are an object, that lets in whatever stands where it says no type, and into
+// all objects too what it doesn't name where they are open, as Gatekeeper has them by a legacy schema
+// (frameworks/constraint/pkg/schema, AddPreserveUnknownFields).
+func opened(given *apiextensionsv1.JSONSchemaProps, objects bool) *apiextensionsv1.JSONSchemaProps {
 	if given == nil {
 		return nil
 	}
 	props := given.DeepCopy()
-	open(props)
+	open(props, objects)
 	if props.Type == "" {
 		props.Type = "object"
 	}
 	return props
 }
 
-func open(props *apiextensionsv1.JSONSchemaProps) {
-	if props.Type == "" && !props.XIntOrString {
+func open(props *apiextensionsv1.JSONSchemaProps, objects bool) {
+	if props.Type == "" && !props.XIntOrString || objects && props.Type == "object" {
 		props.XPreserveUnknownFields = ptr.To(true)
 	}
-	if props.Items != nil && props.Items.Schema != nil {
-		open(props.Items.Schema)
-	}
+	openItems(props, objects)
 	if props.AdditionalProperties != nil && props.AdditionalProperties.Schema != nil {
-		open(props.AdditionalProperties.Schema)
+		open(props.AdditionalProperties.Schema, objects)
 	}
 	for name, property := range props.Properties {
-		open(&property)
+		open(&property, objects)
 		props.Properties[name] = property
+	}
+}
+
+func openItems(props *apiextensionsv1.JSONSchemaProps, objects bool) {
+	if objects && props.Type == "array" && props.Items == nil {
+		props.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{}}
+	}
+	if props.Items != nil && props.Items.Schema != nil {
+		open(props.Items.Schema, objects)
 	}
 }

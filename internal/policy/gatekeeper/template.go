@@ -17,7 +17,8 @@ import (
 // constraintTemplate is what of a ConstraintTemplate counts, by Gatekeeper's names
 // (frameworks/constraint/pkg/apis/templates/v1).
 type constraintTemplate struct {
-	Metadata struct {
+	APIVersion string `json:"apiVersion"`
+	Metadata   struct {
 		Name        string            `json:"name"`
 		Annotations map[string]string `json:"annotations"`
 	} `json:"metadata"`
@@ -28,7 +29,8 @@ type constraintTemplate struct {
 					Kind string `json:"kind"`
 				} `json:"names"`
 				Validation struct {
-					Schema *apiextensionsv1.JSONSchemaProps `json:"openAPIV3Schema"`
+					LegacySchema *bool                            `json:"legacySchema"`
+					Schema       *apiextensionsv1.JSONSchemaProps `json:"openAPIV3Schema"`
 				} `json:"validation"`
 			} `json:"spec"`
 		} `json:"crd"`
@@ -44,6 +46,8 @@ type target struct {
 		Engine string          `json:"engine"`
 		Source json.RawMessage `json:"source"`
 	} `json:"code"`
+	// Operations are those on which Gatekeeper's webhook evaluates it; none for all. Its audit does in any case.
+	Operations []v1alpha1.Operation `json:"operations"`
 }
 
 // source is the Rego of a template.
@@ -54,6 +58,12 @@ type source struct {
 }
 
 const admissionTarget = "admission.k8s.gatekeeper.sh"
+
+// Gatekeeper's engines.
+const (
+	regoEngine = "Rego"
+	celEngine  = "K8sNativeValidation"
+)
 
 // rego finds the Rego of a template; the error says why there is none to take.
 func (t *constraintTemplate) rego() (source, error) {
@@ -67,7 +77,7 @@ func (t *constraintTemplate) rego() (source, error) {
 	engines := []string{}
 	for _, code := range one.Code {
 		engines = append(engines, code.Engine)
-		if code.Engine != "Rego" {
+		if code.Engine != regoEngine {
 			continue
 		}
 		found := source{}
@@ -81,6 +91,41 @@ func (t *constraintTemplate) rego() (source, error) {
 	}
 	return source{}, fmt.Errorf("it has no Rego, only %s: write its rule in Rego, see docs/write-a-policy.md",
 		strings.Join(engines, ", "))
+}
+
+// operations are those on which Gatekeeper's webhook evaluates the template; nil for all, as where it has several
+// targets (frameworks/constraint/pkg/client, templateClient.MatchesOperation).
+func (t *constraintTemplate) operations() []v1alpha1.Operation {
+	if len(t.Spec.Targets) != 1 || slices.Contains(t.Spec.Targets[0].Operations, everything) {
+		return nil
+	}
+	return t.Spec.Targets[0].Operations
+}
+
+// besideCEL says that Gatekeeper evaluates CEL instead of the Rego that the policies have; empty where there is none.
+// Of a template's engines it takes the one that it was started with first (frameworks/constraint/pkg/client,
+// driverForTemplate).
+func (t *constraintTemplate) besideCEL() string {
+	for _, one := range t.Spec.Targets {
+		for _, code := range one.Code {
+			if code.Engine == celEngine {
+				return "it has CEL (" + celEngine + ") beside its Rego, and Gatekeeper evaluates the CEL, unless it " +
+					"runs with --enable-k8s-native-validation=false; its policies have the Rego: look whether both " +
+					"say the same"
+			}
+		}
+	}
+	return ""
+}
+
+// legacy says that parameters may hold what the schema doesn't name: legacySchema, which versions before v1 have by
+// default (frameworks/constraint/pkg/apis/templates).
+func (t *constraintTemplate) legacy() bool {
+	if set := t.Spec.CRD.Spec.Validation.LegacySchema; set != nil {
+		return *set
+	}
+	_, version, _ := strings.Cut(t.APIVersion, "/")
+	return version != "v1"
 }
 
 // foreign says what the Rego uses that there is in Gatekeeper only, and what to do instead.

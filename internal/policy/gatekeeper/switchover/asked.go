@@ -25,29 +25,62 @@ import (
 // webhookName is the name of Evenkeel's ValidatingWebhookConfiguration.
 const webhookName = "evenkeel"
 
-// Asked errs where the API server doesn't ask Evenkeel's webhook of each kind that a policy concerns and the cluster
-// serves: nobody would enforce the policy there, whatever its status says.
-func Asked(ctx context.Context, objects dynamic.Interface, kinds discovery.DiscoveryInterface,
-	p *v1alpha1.ClusterRegoPolicy) error {
+// Webhook is Evenkeel's, as the API server asks it in a cluster.
+type Webhook struct {
+	// config is nil where there is none.
+	config *admissionregistrationv1.ValidatingWebhookConfiguration
+	served []*metav1.APIResourceList
+}
+
+// NewWebhook is that of a configuration, nil for none, in a cluster that serves some resources.
+func NewWebhook(config *admissionregistrationv1.ValidatingWebhookConfiguration,
+	served []*metav1.APIResourceList) *Webhook {
+	return &Webhook{config: config, served: served}
+}
+
+// ReadWebhook finds out. It needs get on the configuration.
+func ReadWebhook(ctx context.Context, objects dynamic.Interface, kinds discovery.DiscoveryInterface) (*Webhook, error) {
 	config, err := ownWebhooks(ctx, objects)
 	if err != nil {
-		return err
-	}
-	if config == nil {
-		return fmt.Errorf("there is no ValidatingWebhookConfiguration %s, so that Evenkeel refuses nothing: evenkeel "+
-			"doctor tells why", webhookName)
+		return nil, err
 	}
 	served, err := served(kinds)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if missing := unasked(p, config, served); len(missing) > 0 {
+	return NewWebhook(config, served), nil
+}
+
+// Installed says that the API server asks it at all.
+func (w *Webhook) Installed() bool { return w.config != nil }
+
+// Exempt are the namespaces of which the API server never asks it, sorted: see the function Exempt.
+func (w *Webhook) Exempt() []string { return exemptBy(w.config) }
+
+// Asked errs where the API server doesn't ask it of each kind that a policy concerns and the cluster serves: nobody
+// would enforce the policy there, whatever its status says.
+func (w *Webhook) Asked(p *v1alpha1.ClusterRegoPolicy) error {
+	if w.config == nil {
+		return fmt.Errorf("there is no ValidatingWebhookConfiguration %s, so that Evenkeel refuses nothing: evenkeel "+
+			"doctor tells why", webhookName)
+	}
+	if missing := unasked(p, w.config, w.served); len(missing) > 0 {
 		return fmt.Errorf("the API server doesn't ask Evenkeel's webhook of %s, which policy %s concerns: some kinds "+
 			"are never refused (docs/exemptions.md), and of others evenkeel doctor tells "+
 			"why", strings.Join(missing, ", "),
 			p.Name)
 	}
 	return nil
+}
+
+// Asked is that of the webhook as it is now.
+func Asked(ctx context.Context, objects dynamic.Interface, kinds discovery.DiscoveryInterface,
+	p *v1alpha1.ClusterRegoPolicy) error {
+	w, err := ReadWebhook(ctx, objects, kinds)
+	if err != nil {
+		return err
+	}
+	return w.Asked(p)
 }
 
 // ownWebhooks is Evenkeel's ValidatingWebhookConfiguration; nil where there is none.

@@ -37,6 +37,11 @@ func (c *Constraint) EnforcedBy() string {
 	return c.Object.GetAnnotations()[v1alpha1.AnnotationEnforcedBy]
 }
 
+// Forced is why it was switched by force; empty where it wasn't.
+func (c *Constraint) Forced() string {
+	return c.Object.GetAnnotations()[v1alpha1.AnnotationSwitchReason]
+}
+
 // own is the enforcementAction that it has while it enforces itself.
 func (c *Constraint) own() string {
 	if c.EnforcedBy() == "" {
