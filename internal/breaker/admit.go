@@ -54,6 +54,19 @@ func (b *Set) Consult(ctx context.Context, rem *v1alpha1.Remediation) (rollout.G
 	return gate, b.saveAnswers(ctx, asked, rem, false)
 }
 
+// ConsultEach is Consult, and says besides in which namespaces alone nothing may be written now.
+func (b *Set) ConsultEach(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
+	asked, gate := b.askAll(ctx, rem)
+	if !gate.Closed {
+		kept, err := b.keptBack(ctx, rem.Spec.Plan.Policy.Name, rem)
+		if err != nil {
+			return rollout.Gate{}, err
+		}
+		gate.KeptBack = kept
+	}
+	return gate, b.saveAnswers(ctx, asked, rem, false)
+}
+
 // Admit asks the same of every breaker that covers a write in the namespaces, right
 // before it. Half-open ones give their permit in their status, which is persisted
 // before the answer.

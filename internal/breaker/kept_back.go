@@ -14,6 +14,11 @@ import (
 // KeptBack are the namespaces in which breakers let a policy's plans write nothing now,
 // and why: those of namespaces, and the policy's own when it is open for one.
 func (b *Set) KeptBack(ctx context.Context, policyName string) (map[string]string, error) {
+	return b.keptBack(ctx, policyName, &v1alpha1.Remediation{})
+}
+
+// keptBack asks for one of the policy's plans, which may have the permits.
+func (b *Set) keptBack(ctx context.Context, policyName string, rem *v1alpha1.Remediation) (map[string]string, error) {
 	list, err := b.o.Store.All(ctx)
 	if err != nil {
 		return nil, err
@@ -24,7 +29,7 @@ func (b *Set) KeptBack(ctx context.Context, policyName string) (map[string]strin
 		if scope.Type != v1alpha1.BreakerScopeNamespace && scope != PolicyScope(policyName) {
 			continue
 		}
-		a := b.ask(ctx, &list[i], &v1alpha1.Remediation{})
+		a := b.ask(ctx, &list[i], rem)
 		half := a.observed.State == v1alpha1.BreakerHalfOpen && a.observed.Permit == nil
 		in := scope.Namespace
 		if in == "" {

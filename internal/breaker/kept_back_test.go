@@ -3,6 +3,7 @@
 package breaker_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -72,6 +73,46 @@ func TestKeptBack(t *testing.T) {
 				t.Errorf("%s: -want +got\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestAPlanIsToldInWhichNamespacesItMayWriteNothing holds what is asked right before a write: also that a plan with the
+// permit of a namespace's breaker may probe there.
+func TestAPlanIsToldInWhichNamespacesItMayWriteNothing(t *testing.T) {
+	c := breakertest.New(t).In("shop", "bank")
+	keeps := func(when string, rem *v1alpha1.Remediation, want ...string) {
+		t.Helper()
+		gate, err := c.ConsultEach(c.Ctx, rem)
+		c.Must(err)
+		var got []string
+		for in := range gate.KeptBack {
+			got = append(got, in)
+		}
+		slices.Sort(got)
+		if gate.Closed || !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, want %q kept back", when, gate, want)
+		}
+	}
+	rem := c.Plan("a")
+	keeps("nothing is open", rem)
+	c.Change(breaker.NamespaceScope("shop"), func(*v1alpha1.RemediationBreaker) {})
+	c.Kept.Kept["namespace-shop"].Spec.Mode = v1alpha1.BreakerForcedOpen
+	open(c, breaker.PolicyScope("tags"), "bank")
+	keeps("a kill switch, and the policy's breaker for one", rem, "bank", "shop")
+	c.Kept.Kept["namespace-shop"].Spec.Mode = ""
+	open(c, breaker.NamespaceScope("shop"), "")
+	c.After(time.Hour)
+	keeps("both probe", rem)
+	if gate := c.Writes(rem, "shop"); gate.Closed {
+		t.Fatalf("no permit is given: %+v", gate)
+	}
+	keeps("it has the permit", rem)
+	if gate, err := c.ConsultEach(c.Ctx, c.Plan("b")); err != nil || !gate.Closed && gate.KeptBack["shop"] == "" {
+		t.Errorf("another plan without the permit: %+v, %v", gate, err)
+	}
+	open(c, breaker.GlobalScope(), "")
+	if gate, err := c.ConsultEach(c.Ctx, rem); err != nil || !gate.Closed {
+		t.Errorf("the global one is open: %+v, %v", gate, err)
 	}
 }
 

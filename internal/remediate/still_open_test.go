@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 )
@@ -70,7 +71,9 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := breakertest.New(t)
+			c := breakertest.New(t).In("shop")
+			c.Change(breaker.NamespaceScope("shop"), func(*v1alpha1.RemediationBreaker) {})
+			c.Kept.Kept["namespace-shop"].Spec.Mode = v1alpha1.BreakerForcedOpen
 			scheme := runtime.NewScheme()
 			c.Must(v1alpha1.AddToScheme(scheme))
 			rem := c.Plan("a")
@@ -83,6 +86,9 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 			gate, err := control.stillOpen(c.Ctx, rem)
 			if c.Must(err); gate.Closed != (tc.why != "") || gate.Reason != tc.why {
 				t.Errorf("want %q, got %+v", tc.why, gate)
+			}
+			if kept := gate.KeptBack["shop"] != ""; kept != (tc.why == "") {
+				t.Errorf("the namespace's kill switch was thrown, and it says %+v", gate)
 			}
 		})
 	}

@@ -116,6 +116,9 @@ func (e *estate) problems(c *switchover.Constraint, p *v1alpha1.ClusterRegoPolic
 	if p == nil {
 		return out
 	}
+	if lost := c.Lost(); lost != "" {
+		out = append(out, "its "+lost)
+	}
 	for _, err := range []error{switchover.Stands(p, c), e.source.Stale(p, c)} {
 		if err != nil {
 			out = append(out, err.Error())

@@ -49,8 +49,9 @@ func readConstraint(object map[string]any) (*constraint, error) {
 	return c, nil
 }
 
-// refusals are what of the constraint a policy can't express.
-func (c *constraint) refusals() []string {
+// refusals are what of the constraint a policy can't express, as strictly as Kubernetes itself may enforce it where the
+// policy is to do so instead.
+func (c *constraint) refusals(inMemory bool) []string {
 	var refused []string
 	no := func(is bool, format string, args ...any) {
 		if is {
@@ -59,7 +60,12 @@ func (c *constraint) refusals() []string {
 	}
 	m := c.Match
 	_, _, unenforced := c.enforcement()
-	no(unenforced != nil, "%v", unenforced)
+	lost := c.lost()
+	if inMemory {
+		lost = ""
+	}
+	no(lost != "", "%s", lost)
+	no(unenforced != nil && lost == "", "%v", unenforced)
 	no(!slices.Contains([]string{"", "All", "Original"}, m.Source), "match.source %s: Evenkeel judges what is "+
 		"written, and workloads by their pod template: leave the field out, and set podTemplates: true in the policy",
 		m.Source)

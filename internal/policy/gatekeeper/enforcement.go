@@ -73,10 +73,6 @@ func (c *constraint) enforcement() (v1alpha1.AdmissionAction, []string, error) {
 	}
 	strictest, audited := c.strictestAt(WebhookPoint), c.strictestAt(auditPoint) != ""
 	switch {
-	case strictness(c.strictestAt(policyPoint)) > max(strictness(strictest), strictness(v1alpha1.AdmissionAudit)):
-		return "", nil, fmt.Errorf("scopedEnforcementActions are stricter at %s than at %s, and a policy has one "+
-			"action at admission: give both points the same action, or leave out %s where the template has no CEL, by "+
-			"which nothing is enforced there", policyPoint, WebhookPoint, policyPoint)
 	case strictest == "" && !audited:
 		return "", nil, fmt.Errorf("scopedEnforcementActions name neither %s nor %s: it enforces nothing in a cluster",
 			WebhookPoint, auditPoint)
@@ -87,6 +83,27 @@ func (c *constraint) enforcement() (v1alpha1.AdmissionAction, []string, error) {
 		return strictest, []string{"Gatekeeper's audit leaves it out, Evenkeel's scan doesn't"}, nil
 	}
 	return strictest, nil, nil
+}
+
+// LostAt says what a policy can't do in the place of a constraint that Kubernetes itself enforces, by the
+// ValidatingAdmissionPolicy that Gatekeeper makes of its template, and more strictly than Gatekeeper's webhook does;
+// empty for none.
+func LostAt(object map[string]any) string {
+	c, err := readConstraint(object)
+	if err != nil {
+		return ""
+	}
+	return c.lost()
+}
+
+func (c *constraint) lost() string {
+	if c.EnforcementAction != scoped || strictness(c.strictestAt(policyPoint)) <=
+		max(strictness(c.strictestAt(WebhookPoint)), strictness(v1alpha1.AdmissionAudit)) {
+		return ""
+	}
+	return fmt.Sprintf("scopedEnforcementActions are stricter at %s than at %s, and a policy has one action at "+
+		"admission: give both points the same action, or leave out %s where the template has no CEL, by which nothing "+
+		"is enforced there", policyPoint, WebhookPoint, policyPoint)
 }
 
 // strictestAt is the strictest of the actions at an enforcement point; empty for none.

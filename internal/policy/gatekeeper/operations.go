@@ -72,52 +72,6 @@ func readAsked(documents []manifest.Document, otherwise []v1alpha1.Operation) as
 	return a
 }
 
-// narrowed is what the webhook is asked of that a template is evaluated on, nil for all of it.
-func (a *asked) narrowed(only []v1alpha1.Operation) *asked {
-	if only == nil {
-		return a
-	}
-	out := *a
-	out.otherwise = slices.DeleteFunc(slices.Clone(a.otherwise), func(op v1alpha1.Operation) bool {
-		return !slices.Contains(only, op)
-	})
-	for i := range a.rules {
-		if i == 0 {
-			out.rules = make([]admissionregistrationv1.RuleWithOperations, 0, len(a.rules))
-		}
-		r := a.rules[i]
-		r.Operations = nil
-		for _, op := range only {
-			if has(&a.rules[i], op) {
-				r.Operations = append(r.Operations, admissionregistrationv1.OperationType(op))
-			}
-		}
-		out.rules = append(out.rules, r)
-	}
-	return &out
-}
-
-// never says why nothing of what a policy would concern is ever refused by Gatekeeper, whose webhook isn't asked about
-// the operations that the template is evaluated on; empty where it is, or where the template is on all.
-func (a *asked) never(only []v1alpha1.Operation, r *reached) string {
-	on := func(k Kind) bool {
-		return slices.ContainsFunc(only, func(op v1alpha1.Operation) bool { return a.on(op, k) })
-	}
-	if only == nil || len(r.refused) > 0 || len(r.subresources) > 0 || slices.ContainsFunc(r.kinds, on) {
-		return ""
-	}
-	names := make([]string, 0, len(only))
-	for _, op := range only {
-		names = append(names, string(op))
-	}
-	why := fmt.Sprintf("its ConstraintTemplate is evaluated on %s alone, about which Gatekeeper's webhook isn't "+
-		"asked, so that nothing is refused by it", strings.Join(names, ", "))
-	if a.rules == nil {
-		why += ": where yours is asked, give its ValidatingWebhookConfiguration too, or --operations"
-	}
-	return why
-}
-
 // about says whether the webhook is asked about an operation at all.
 func (a *asked) about(op v1alpha1.Operation) bool {
 	if a.rules == nil {
@@ -175,8 +129,7 @@ func (a *asked) of(p *v1alpha1.ClusterRegoPolicy, r *reached) (notes []string) {
 // did; none for the default. The notes say where Gatekeeper's webhook is asked about less, or more.
 func (a *asked) operations(kinds []Kind, subresources []policy.Subresource) (ops []v1alpha1.Operation,
 	notes []string) {
-	for _, op := range []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
-		v1alpha1.OperationDelete, v1alpha1.OperationConnect} {
+	for _, op := range allOperations() {
 		is, note := a.onAll(op, kinds)
 		if sub := judgedOn(op, subresources); sub != "" && !is {
 			is, note = true, beside(sub, op, kinds)

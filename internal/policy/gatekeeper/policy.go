@@ -24,7 +24,7 @@ func (m *migration) constraint(object map[string]any, kind, name string, item *I
 	}
 	asked, reached := m.reach(c, r, kind+"/"+name)
 	item.Warnings = reached.warnings
-	refused := append(c.refusals(), reached.refused...)
+	refused := append(c.refusals(m.opts.InMemory), reached.refused...)
 	policyName, renamed, err := m.name(kind, name)
 	if err != nil {
 		refused = append(refused, err.Error())
@@ -62,7 +62,7 @@ func (m *migration) reach(c *constraint, r *rule, id string) (*asked, reached) {
 	}
 	asked := m.asked.narrowed(only)
 	out := c.Match.reach(m.kinds.keeping(m.opts.Enforced[id]), asked, m.opts.InMemory)
-	if why := asked.never(only, &out); why != "" {
+	if why := asked.never(only, &out); why != "" && m.asked.onAny(&out) {
 		out.refused = append(out.refused, why)
 	}
 	return asked, out

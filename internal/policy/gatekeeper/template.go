@@ -96,7 +96,8 @@ func (t *constraintTemplate) rego() (source, error) {
 // operations are those on which Gatekeeper's webhook evaluates the template; nil for all, as where it has several
 // targets (frameworks/constraint/pkg/client, templateClient.MatchesOperation).
 func (t *constraintTemplate) operations() []v1alpha1.Operation {
-	if len(t.Spec.Targets) != 1 || slices.Contains(t.Spec.Targets[0].Operations, everything) {
+	if len(t.Spec.Targets) != 1 || len(t.Spec.Targets[0].Operations) == 0 ||
+		slices.Contains(t.Spec.Targets[0].Operations, everything) {
 		return nil
 	}
 	return t.Spec.Targets[0].Operations

@@ -20,6 +20,7 @@ func TestAPolicyIsAskedOnItsTemplatesOperations(t *testing.T) {
 	const pods, execs = `{kinds: [{apiGroups: [""], kinds: [Pod]}]}`, `{kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}`
 	all := asking(`{apiGroups: ["*"], resources: ["*", pods/exec], operations: ["*"]}`)
 	some := asking(`{apiGroups: ["*"], resources: ["*", pods/exec], operations: [CREATE, UPDATE]}`)
+	others := asking(`{apiGroups: [apps], resources: [deployments], operations: ["*"]}`)
 	for name, tc := range map[string]struct {
 		webhook, operations, match string
 		want                       ops
@@ -28,6 +29,8 @@ func TestAPolicyIsAskedOnItsTemplatesOperations(t *testing.T) {
 		"deletions alone":       {webhook: all, operations: `["DELETE"]`, match: pods, want: ops{remove}},
 		"creations alone":       {webhook: all, operations: `["CREATE"]`, match: pods, want: ops{create}},
 		"creations by default":  {operations: `["CREATE"]`, match: pods, want: ops{create}},
+		"none, which are all":   {webhook: some, operations: `[]`, match: pods},
+		"of what isn't asked":   {webhook: others, operations: `["CREATE", "UPDATE"]`, match: pods},
 		"the usual ones":        {webhook: all, operations: `["CREATE", "UPDATE"]`, match: pods},
 		"one that is asked":     {webhook: some, operations: `["CREATE", "DELETE"]`, match: pods, want: ops{create}},
 		"all of them":           {webhook: some, operations: `["DELETE", "*"]`, match: pods},

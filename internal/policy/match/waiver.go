@@ -66,12 +66,14 @@ func NewWaiver(w v1alpha1.AnyWaiver) (*Waiver, error) {
 
 // Covers says that the waiver covers the object that the request judges. At
 // admission that is the object as it would be, so that a label taken off ends the
-// waiver. Labels that weren't read waive nothing.
+// waiver. Labels that weren't read waive nothing, and neither do those of what is sent to a subresource, which whoever
+// sends it chooses.
 func (e *Waiver) Covers(r *policy.Request) bool {
+	_, sent := policy.SubresourceOf(r)
 	return e.coversNamespace(r) &&
 		(len(e.kinds) == 0 || slices.Contains(e.kinds, r.Concerned())) &&
 		(len(e.names) == 0 || anyMatches(e.names, nameOf(r))) &&
-		(e.byObject == nil || !r.Partial && e.byObject.Matches(labelsOf(r.Judged())))
+		(e.byObject == nil || !r.Partial && !sent && e.byObject.Matches(labelsOf(r.Judged())))
 }
 
 func (e *Waiver) coversNamespace(r *policy.Request) bool {

@@ -47,6 +47,8 @@ func TestWaiverCovers(t *testing.T) {
 		judged("Pod", "shop", "web", map[string]any{"tier": "legacy"}).Object
 	deleted := judged("Pod", "shop", "web", nil)
 	deleted.Operation, deleted.Object, deleted.OldObject = policy.Delete, nil, untagged.OldObject
+	evicted := judged("Eviction", "shop", "web", map[string]any{"tier": "legacy"})
+	evicted.Kind.Group, evicted.Resource, evicted.SubResource = "policy", "pods", "eviction"
 	cases := map[string]struct {
 		reason    string
 		namespace string
@@ -112,6 +114,12 @@ func TestWaiverCovers(t *testing.T) {
 		"a deletion by the old object": {
 			namespace: "shop", match: covering(v1alpha1.WaiverMatch{ObjectSelector: legacy}), request: deleted,
 			want: true},
+		"a label that whoever evicts a Pod writes into the eviction": {
+			reason: "the Pod may not have it", namespace: "shop",
+			match: covering(v1alpha1.WaiverMatch{Resources: pods, ObjectSelector: legacy}), request: evicted},
+		"an eviction by the Pod's name": {namespace: "shop",
+			match:   covering(v1alpha1.WaiverMatch{Resources: pods, Names: []string{"web"}}),
+			request: evicted, want: true},
 		"one part that disagrees is enough": {
 			namespace: "shop", match: covering(
 				v1alpha1.WaiverMatch{Resources: pods, Names: []string{"web"}, ObjectSelector: legacy}),

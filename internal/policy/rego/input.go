@@ -91,7 +91,7 @@ func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	}
 	in := &Input{request: r, digests: &facts.Digests{}, conversion: &conversion{rate: read.rate(r)}, now: r.Now,
 		nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
-		kind:        r.Kind.GroupKind(), audit: r.Audit, client: r.UserInfo.Username + "\x00" + r.Namespace}
+		kind:        r.Kind.GroupKind(), audit: r.Audit, client: policy.Flow(r)}
 	in.shared = in.converting(r, read)
 	in.sizes = sync.OnceValues(in.weighed)
 	if !read.Whole() {

@@ -52,6 +52,9 @@ func (p *Pass) recheck(ctx context.Context, a *fix.Attempt, n int) *v1alpha1.Tar
 		if gate.Closed {
 			return a.HeldBack(gate.Message)
 		}
+		if why, kept := gate.KeptBack[a.Object.GetNamespace()]; kept {
+			return a.HeldBack(why)
+		}
 	}
 	if n > 0 {
 		return nil

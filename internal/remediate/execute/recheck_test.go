@@ -48,6 +48,16 @@ func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 		"nothing has changed": {reason: "it is written", meanwhile: func(*bench) {}, want: v1alpha1.TargetApplied},
 		"the gate has closed": {reason: "a pause or the kill switch counts at once", meanwhile: shut,
 			want: v1alpha1.TargetPending, why: v1alpha1.ReasonHeldBack},
+		"its namespace is kept back": {reason: "its kill switch counts at once, too", meanwhile: func(b *bench) {
+			b.pass.Gate = &LastGate{Ask: func(context.Context) (rollout.Gate, error) {
+				return rollout.Gate{KeptBack: map[string]string{"shop": "a person has thrown its kill switch"}}, nil
+			}}
+		}, want: v1alpha1.TargetPending, why: v1alpha1.ReasonHeldBack},
+		"another namespace is kept back": {reason: "that is another", meanwhile: func(b *bench) {
+			b.pass.Gate = &LastGate{Ask: func(context.Context) (rollout.Gate, error) {
+				return rollout.Gate{KeptBack: map[string]string{"bank": "a person has thrown its kill switch"}}, nil
+			}}
+		}, want: v1alpha1.TargetApplied},
 		"the gate can't be asked": {reason: "no answer is no yes", want: v1alpha1.TargetPending,
 			why: v1alpha1.ReasonRetrying,
 			meanwhile: func(b *bench) {

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -78,6 +79,45 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 			if got := b.pass.reverted(t.Context(), b.target, written); got.State != v1alpha1.TargetApplied ||
 				got.NextAttemptAt == nil {
 				t.Errorf("undoing it comes to %s (%s), want another try", got.State, got.Reason)
+			}
+		})
+	}
+}
+
+// The undoing of a write ends that the API server never takes, as when whoever edits the object has made it immutable;
+// what admission denies is tried on.
+func TestUndoingEndsWhereTheAPIServerRefusesIt(t *testing.T) {
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "web", field.ErrorList{
+		field.Forbidden(field.NewPath("data"), "field is immutable when `immutable` is set")})
+	denied := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "web", nil)
+	denied.ErrStatus.Message = `admission webhook "a.example.com" denied the request: no`
+	for name, tc := range map[string]struct {
+		err  error
+		want v1alpha1.TargetState
+	}{
+		"refused": {invalid, v1alpha1.TargetRevertConflict},
+		"denied":  {denied, v1alpha1.TargetApplied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			a, rec := b.attempt(fixing()[1:])
+			written := b.pass.send(t.Context(), a, rec)
+			patience := rollout.UnobservedFactor * b.pass.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration
+			answer := func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+				return tc.err
+			}
+			b.pass.Targets.Writer = interceptor.NewClient(b.api.(client.WithWatch), interceptor.Funcs{Patch: answer})
+			for _, after := range []time.Duration{0, time.Second, patience / 2, patience} {
+				b.pass.Targets.Clock = clocktesting.NewFakePassiveClock(fixtest.Now.Add(after))
+				if written = b.pass.reverted(t.Context(), b.target, written); written.State != v1alpha1.TargetApplied {
+					t.Fatalf("given up after %s: %s (%s)", after, written.State, written.Reason)
+				}
+			}
+			b.pass.Targets.Clock = clocktesting.NewFakePassiveClock(fixtest.Now.Add(patience + time.Second))
+			got := b.pass.reverted(t.Context(), b.target, written)
+			if got.State != tc.want || tc.want == v1alpha1.TargetRevertConflict && (got.Reason !=
+				v1alpha1.ReasonNoUndo || !strings.Contains(got.Message, "field is immutable")) {
+				t.Errorf("got %s (%s): %s", got.State, got.Reason, got.Message)
 			}
 		})
 	}

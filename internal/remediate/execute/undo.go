@@ -71,6 +71,8 @@ func (p *Pass) notUndone(rec v1alpha1.TargetRecord, u fix.Undone, until time.Tim
 	switch {
 	case kube.Classify(u.Err) == kube.Unserved:
 		return p.undoServed(rec, until, u.Err), true
+	case kube.Classify(u.Err) == kube.Invalid && !kube.DeniedByAdmission(u.Err):
+		return p.undoRefused(rec, until, u.Err), true
 	case u.Err != nil:
 		return p.notYet(rec, u.Err), true
 	case u.Reason == v1alpha1.ReasonNoUndo:

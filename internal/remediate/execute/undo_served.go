@@ -14,14 +14,30 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
 )
 
-// unservedTries is how often a kind must be missed, beside for how long, until the
-// undoing of a write is given up: a clock may be wrong.
+// unservedTries is how often the undoing of a write must have come to nothing, beside for how long, until it is given
+// up: a clock may be wrong.
 const unservedTries = 3
 
 // undoServed leaves a write to be undone when its object's kind is served again. Is
 // that long in coming, the kind is taken for uninstalled, and the write for one that
-// can't be undone. It isn't given up while the write itself may still arrive.
+// can't be undone.
 func (p *Pass) undoServed(rec v1alpha1.TargetRecord, lands time.Time, err error) v1alpha1.TargetRecord {
+	return p.undoneLater(rec, lands, v1alpha1.ReasonNotServed, targets.Unserved(err),
+		"Is the kind served again, compare the record with the object")
+}
+
+// undoRefused leaves a write to be undone when the API server takes the object as it was again: somebody may have made
+// it immutable meanwhile, or its schema stricter. Whoever edits the object could keep the plan from ending else, and
+// all others of its policy from beginning. What admission denies is tried for as long as it does.
+func (p *Pass) undoRefused(rec v1alpha1.TargetRecord, lands time.Time, err error) v1alpha1.TargetRecord {
+	return p.undoneLater(rec, lands, v1alpha1.ReasonNoUndo, fmt.Sprintf("the API server refuses it as it was: %v", err),
+		"Compare the record with the object")
+}
+
+// undoneLater leaves a write to be undone later, and gives that up after long. It isn't given up while the write itself
+// may still arrive.
+func (p *Pass) undoneLater(rec v1alpha1.TargetRecord, lands time.Time, reason, why,
+	help string) v1alpha1.TargetRecord {
 	now := metav1.NewMicroTime(p.Targets.Clock.Now())
 	since := rec.WaitingSince
 	if since == nil {
@@ -29,11 +45,10 @@ func (p *Pass) undoServed(rec v1alpha1.TargetRecord, lands time.Time, err error)
 	}
 	patience := rollout.UnobservedFactor * p.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration
 	if now.Sub(since.Time) > patience && rec.Attempts >= unservedTries && !now.Time.Before(lands) {
-		return p.ended(rec, v1alpha1.TargetRevertConflict, v1alpha1.ReasonNotServed, fmt.Sprintf(
-			"not undone within %s: %s. Is the kind served again, compare the record with the object", patience,
-			targets.Unserved(err)))
+		return p.ended(rec, v1alpha1.TargetRevertConflict, reason, fmt.Sprintf("not undone within %s: %s. %s", patience,
+			why, help))
 	}
-	rec = p.notYet(rec, errors.New(targets.Unserved(err)))
+	rec = p.notYet(rec, errors.New(why))
 	rec.WaitingSince = since
 	return rec
 }

@@ -318,6 +318,20 @@ func TestADeletionIsUndone(t *testing.T) {
 	}{
 		"it is gone": {reason: "it is made again", given: (*desk).delete, want: v1alpha1.TargetReverted,
 			says: "it was created again"},
+		"its namespace is gone": {reason: "nothing can be made there, however long it is tried", given: func(d *desk) {
+			d.delete()
+			d.refusesCreate(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop"))
+		}, want: v1alpha1.TargetRevertConflict, why: v1alpha1.ReasonNoUndo, says: "its namespace shop is gone"},
+		"its namespace is going": {reason: "nor there", given: func(d *desk) {
+			d.delete()
+			terminating := apierrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no"))
+			terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+			d.refusesCreate(terminating)
+		}, want: v1alpha1.TargetRevertConflict, why: v1alpha1.ReasonNoUndo, says: "its namespace shop is gone"},
+		"we may not make it": {reason: "that may change", given: func(d *desk) {
+			d.delete()
+			d.refusesCreate(apierrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no")))
+		}, err: true},
 		"it waits for a finalizer": {reason: "its end can't be stopped", given: func(d *desk) {
 			d.change(func(web *corev1.ConfigMap) { web.Finalizers = []string{"example.com/x"} })
 			d.delete()
@@ -333,10 +347,7 @@ func TestADeletionIsUndone(t *testing.T) {
 			want: v1alpha1.TargetRevertConflict, why: v1alpha1.ReasonConflict, says: "theirs is kept"},
 		"it can't be made now": {reason: "it is tried again", given: func(d *desk) {
 			d.delete()
-			d.intercepts(interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object,
-				...client.CreateOption) error {
-				return unavailable()
-			}})
+			d.refusesCreate(unavailable())
 		}, err: true},
 	}
 	for name, tc := range cases {

@@ -95,6 +95,14 @@ func (d *desk) intercepts(funcs interceptor.Funcs) {
 	d.Targets.Reader, d.Targets.Writer, d.Targets.Owners.Reader = server, server, server
 }
 
+// refusesCreate answers each attempt to create an object with an error.
+func (d *desk) refusesCreate(err error) {
+	d.intercepts(interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object,
+		...client.CreateOption) error {
+		return err
+	}})
+}
+
 // unreadable answers each read of an object with an error.
 func (d *desk) unreadable(name string, err error) {
 	d.intercepts(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey,

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -97,11 +99,21 @@ func (deletion) Undo(ctx context.Context, t *targets.Client, ref v1alpha1.Object
 				"what was deleted"}
 	}
 	stored, err := t.Create(ctx, manifest, client.FieldOwner(v1alpha1.RollbackFieldManager))
+	if homeless(err) {
+		return Undone{State: v1alpha1.TargetRevertConflict, Reason: v1alpha1.ReasonNoUndo, Message: fmt.Sprintf(
+			"its namespace %s is gone, or going: the record's manifest is what was deleted", ref.Namespace)}
+	}
 	if err != nil {
 		return Undone{Err: fmt.Errorf("create %s again: %w", ref.String(), err)}
 	}
 	return madeAgain(Undone{State: v1alpha1.TargetReverted,
 		Message: "it was created again, with the UID " + string(stored.GetUID())}, manifest, stored)
+}
+
+// homeless says that an object can't be created since there is no namespace for it.
+func homeless(err error) bool {
+	return kube.Classify(err) == kube.Gone && !kube.DeniedByAdmission(err) ||
+		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // madeAgain compares an object that we have created again with what was deleted.

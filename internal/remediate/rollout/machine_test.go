@@ -28,7 +28,9 @@ func TestStepErrsOnAPhaseThatHasNoRow(t *testing.T) {
 
 // While a write whose answer was lost may still arrive, a plan neither ends nor rests.
 func TestStepAfterLandings(t *testing.T) {
-	paused := func(o *Observation) { o.Gate = Gate{true, v1alpha1.ReasonPaused, "ada has paused it"} }
+	paused := func(o *Observation) {
+		o.Gate = Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "ada has paused it"}
+	}
 	stopped := func(o *Observation) {
 		o.Stop, o.Status.Reason, o.Status.Message = "the policy has changed", "Before", "as it was"
 	}

@@ -68,6 +68,8 @@ type Analysis struct {
 type Gate struct {
 	Closed          bool
 	Reason, Message string
+	// KeptBack are the namespaces in which no write begins though it is open, with why.
+	KeptBack map[string]string
 }
 
 // TargetView is one target as the machine sees it.

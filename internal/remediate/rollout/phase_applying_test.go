@@ -25,7 +25,9 @@ func TestStepApplying(t *testing.T) {
 	applying := func(wave int32, targets ...TargetView) Observation {
 		return situation(v1alpha1.PhaseApplying, wave, targets...)
 	}
-	closed := func(o *Observation) { o.Gate = Gate{true, v1alpha1.ReasonPaused, "ada has paused it"} }
+	closed := func(o *Observation) {
+		o.Gate = Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "ada has paused it"}
+	}
 	aborted := func(o *Observation) { o.Abort = "ada ends it" }
 	stopped := func(o *Observation) { o.Stop = "the policy has changed" }
 	unhealthy := because(v1alpha1.ReasonUnhealthyBefore)

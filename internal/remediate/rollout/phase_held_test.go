@@ -18,7 +18,9 @@ func held(from v1alpha1.RemediationPhase, targets ...TargetView) Observation {
 }
 
 func TestStepHeldBeforeAndBetweenWrites(t *testing.T) {
-	closed := func(o *Observation) { o.Gate = Gate{true, v1alpha1.ReasonPaused, "ada has paused it"} }
+	closed := func(o *Observation) {
+		o.Gate = Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "ada has paused it"}
+	}
 	ends := func(left time.Duration) func(*Observation) {
 		return func(o *Observation) {
 			closed(o)

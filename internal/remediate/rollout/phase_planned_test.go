@@ -81,8 +81,10 @@ func TestStepPlanned(t *testing.T) {
 				"changed"},
 		"the gate is closed": {
 			reason: "it is held before all", in: situation(v1alpha1.PhasePlanned, 0, target(0, pending)),
-			given: func(o *Observation) { o.Gate = Gate{true, v1alpha1.ReasonPaused, "ada has paused it"} },
-			want:  "Held w0 Paused: ada has paused it | from Planned | wait 5s"},
+			given: func(o *Observation) {
+				o.Gate = Gate{Closed: true, Reason: v1alpha1.ReasonPaused, Message: "ada has paused it"}
+			},
+			want: "Held w0 Paused: ada has paused it | from Planned | wait 5s"},
 	})
 }
 

@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -156,10 +157,10 @@ func TestWhatNamespacesSay(t *testing.T) {
 	}{
 		"all of it is kept back": {
 			reason: "nothing is left", targets: []TargetView{target(0, done), target(1, pending, open)},
-			want: Gate{true, v1alpha1.ReasonBreakerOpen, "the breaker of shop is open"}},
+			want: Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen, Message: "the breaker of shop is open"}},
 		"all of it is kept back, from the first": {
 			reason: "nothing is left", targets: []TargetView{target(1, pending, open)},
-			want: Gate{true, v1alpha1.ReasonBreakerOpen, "the breaker of shop is open"}},
+			want: Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen, Message: "the breaker of shop is open"}},
 		"something is free": {
 			reason: "it goes on elsewhere", targets: []TargetView{target(1, pending, open), target(1, pending)}},
 		"something is free soon": {
@@ -172,7 +173,7 @@ func TestWhatNamespacesSay(t *testing.T) {
 		"nothing is to be written": {
 			reason: "it was kept back once", targets: []TargetView{target(1, skipped, open), target(1, written, open)}},
 	} {
-		if got := situation(v1alpha1.PhaseApplying, 1, tc.targets...).AllKeptBack(); got != tc.want {
+		if got := situation(v1alpha1.PhaseApplying, 1, tc.targets...).AllKeptBack(); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: %s: got %+v, want %+v", name, tc.reason, got, tc.want)
 		}
 	}

@@ -105,6 +105,7 @@ func (s *Shared) share(f Fault) *Fault {
 	}
 	if s.faults == nil || len(s.faults) >= maxShared {
 		s.faults = map[Fault]*Fault{}
+		s.outcomes = map[outcomeKey]*outcome{} // which hold those that are forgotten
 	}
 	s.faults[f] = &f
 	return &f

@@ -108,6 +108,9 @@ func (w *Writer) next(unknown []string, until time.Time) time.Duration {
 	if len(unknown) > 0 {
 		w.o.Log.Info("Some kinds that policies match aren't served, so their objects can't be judged yet", "kinds",
 			unknown)
+		// What was found isn't asked for anew else: an aggregated API that doesn't answer for a moment would be taken
+		// for one without kinds for good.
+		w.o.Generator.Kinds.Reset()
 		if after == 0 || unknownKindRetry < after {
 			after = unknownKindRetry
 		}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,6 +125,10 @@ func TestExemptions(t *testing.T) {
 	extra := metadata(dying())
 	extra["extra"] = true
 	wide, narrow := metadata(dying("a")), metadata(dying())
+	many := make([]any, 150_000) // as fit into what etcd stores, twice over
+	for i := range many {
+		many[i] = "a/b"
+	}
 	for i := range maxFields + 1 {
 		wide[fmt.Sprint(i)], narrow[fmt.Sprint(i)] = i, i
 	}
@@ -156,6 +161,16 @@ func TestExemptions(t *testing.T) {
 			"a finalizer may be what protects it", written(policy.Update, metadata(withFinalizers("a")), plain), nil},
 		"more fields than any object has": {
 			"what could exhaust the budget is judged", written(policy.Update, wide, narrow, by("ann")), nil},
+		"another image of a Pod with more finalizers than any has": {
+			"a condition that fails has the webhook not be asked", written(policy.Update,
+				metadata(withFinalizers(many...)),
+				webhooktest.Set(metadata(withFinalizers(many...)), "n2", "spec", "nodeName")), nil},
+		"a few finalizers less of more than any has": {
+			"what could exhaust the budget is judged", written(policy.Update, metadata(withFinalizers(many...)),
+				metadata(withFinalizers(many[1:]...))), nil},
+		"more finalizers than any has put on": {
+			"that is another object", written(policy.Update, metadata(withFinalizers(jobTracking)),
+				metadata(withFinalizers(many...))), nil},
 		"a Job's finalizer off its finished Pod": {
 			"nobody deletes that Pod", written(policy.Update, metadata(withFinalizers(jobTracking)), plain),
 			[]string{"finalizer-of-a-job"}},
@@ -278,6 +293,9 @@ func TestTheAPIServerExemptsWhatTheHandlerDoes(t *testing.T) {
 		for _, n := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", jobTracking}), 0, 3,
 			rapid.ID).Draw(t, "finalizers") {
 			names = append(names, n)
+		}
+		if len(names) > 0 && rapid.IntRange(0, 9).Draw(t, "many") == 0 {
+			names = slices.Repeat(names, 50_000)
 		}
 		if len(names) > 0 {
 			webhooktest.Set(m, names, "metadata", "finalizers")

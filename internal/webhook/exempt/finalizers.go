@@ -51,10 +51,9 @@ func finalizerExemptions() []exemption {
 			why:  "a Job must be able to finish; its Pods aren't being deleted",
 			condition: func() string {
 				return "request.operation == 'UPDATE' && request.kind.group == '' && request.kind.kind == 'Pod' && " +
-					"object != null && oldObject != null && has(oldObject.metadata.finalizers) && " +
-					"oldObject.metadata.finalizers.all(f, f == '" + jobTracking +
-					"' || has(object.metadata.finalizers) && f in object.metadata.finalizers) && " +
-					onlyFewerFinalizers()
+					"object != null && oldObject != null && " + onlyFewerFinalizers() +
+					" && oldObject.metadata.finalizers.all(f, f == '" + jobTracking +
+					"' || has(object.metadata.finalizers) && f in object.metadata.finalizers)"
 			},
 			holds: func(r *policy.Request) bool {
 				off, only := takesFinalizersOff(r)

@@ -43,7 +43,7 @@ func (a *arrival) read(ctx context.Context) (*Review, error) {
 	var why *Unread
 	if !ended {
 		if known, _, err := open(text).request(); err == nil {
-			a.key.Flow = flow(known)
+			a.key.Flow = policy.Flow(known)
 		}
 		text, why = a.rest(ctx, text)
 	}
@@ -135,7 +135,7 @@ func (a *arrival) review(ctx context.Context, e *envelope, length int, why *Unre
 	if review.Options, err = e.options(); err != nil {
 		return nil, err
 	}
-	a.key.Flow = flow(request)
+	a.key.Flow = policy.Flow(request)
 	if why := a.decode(ctx, e, length, review); why != nil {
 		request.Object, request.OldObject = outline(e.fields["object"]), outline(e.fields["oldObject"])
 		return review.without(why), nil

@@ -130,3 +130,6 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	}
 }
+
+// peer is the address that a request comes from.
+func peer(r *http.Request) string { return host(r.RemoteAddr) }

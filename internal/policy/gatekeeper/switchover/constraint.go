@@ -61,6 +61,13 @@ func (c *Constraint) Action() (v1alpha1.AdmissionAction, error) {
 	return action, nil
 }
 
+// Lost says what a policy can't do in its place; empty for nothing: see gatekeeper.LostAt.
+func (c *Constraint) Lost() string {
+	object := c.Object.DeepCopy()
+	setEnforcement(object, c.own())
+	return gatekeeper.LostAt(object.Object)
+}
+
 func setEnforcement(object *unstructured.Unstructured, action string) {
 	if action == "" {
 		unstructured.RemoveNestedField(object.Object, "spec", "enforcementAction")

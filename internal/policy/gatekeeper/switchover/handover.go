@@ -117,6 +117,8 @@ func refusesForward(p *v1alpha1.ClusterRegoPolicy, c *Constraint, action v1alpha
 		return fmt.Errorf("constraint %s was switched to policy %s, and since then somebody has set its "+
 			"enforcementAction to %q or the policy's action to %s: set them as you want them, or take the annotation "+
 			"%s off it", c.ID(), c.EnforcedBy(), c.Enforcement(), now, v1alpha1.AnnotationEnforcedBy)
+	case c.Lost() != "":
+		return fmt.Errorf("constraint %s isn't switched: its %s", c.ID(), c.Lost())
 	case action == v1alpha1.AdmissionAudit:
 		return fmt.Errorf("constraint %s only records (enforcementAction %s), and so does policy %s: there is nothing "+
 			"to switch; delete the constraint once both agree", c.ID(), c.Enforcement(), p.Name)

@@ -14,11 +14,12 @@ const (
 	// before; Go ends the process when one stack reaches a gigabyte.
 	maxFrames = 150_000
 	// framesOfEvent is how many calls one event adds, about: five where OPA compares. Where it is
-	// more, the stack is that much above maxFrames when it is seen, of the twenty times that Go allows.
+	// more, the stack is above maxFrames when that is seen, of the ten times that Go allows.
 	framesOfEvent = 8
-	// eventsBetweenLooks is the least between two looks at the stack: a look goes through all its
-	// calls, in some fifty nanoseconds each.
+	// eventsBetweenLooks is the least between two looks at the stack, and mostEventsBetween the most:
+	// a look goes through all its calls, in some fifty nanoseconds each.
 	eventsBetweenLooks = 1024
+	mostEventsBetween  = 8 * eventsBetweenLooks
 )
 
 // deep says that the stack of the goroutine that asks holds too much. The stack itself is looked
@@ -51,7 +52,7 @@ func (g *StackGuard) TraceEvent(topdown.Event) {
 	if g.next > 0 {
 		left -= g.frames()
 	}
-	g.next = g.events + max(left/framesOfEvent, eventsBetweenLooks)
+	g.next = g.events + max(min(left/framesOfEvent, mostEventsBetween), eventsBetweenLooks)
 	if left <= 0 {
 		panic(ErrDeep)
 	}
