@@ -30,7 +30,7 @@ func (b *Set) keptBack(ctx context.Context, policyName string, rem *v1alpha1.Rem
 			continue
 		}
 		a := b.ask(ctx, &list[i], rem)
-		half := a.observed.State == v1alpha1.BreakerHalfOpen && a.observed.Permit == nil
+		half := b.probes(&a)
 		in := scope.Namespace
 		if in == "" {
 			in = a.only
@@ -40,6 +40,12 @@ func (b *Set) keptBack(ctx context.Context, policyName string, rem *v1alpha1.Rem
 		}
 	}
 	return back, nil
+}
+
+// probes says that a breaker has a permit to give.
+func (b *Set) probes(a *admission) bool {
+	return a.observed.State == v1alpha1.BreakerHalfOpen && a.observed.Permit == nil &&
+		!a.breaker.Spec.ForcedOpen(b.o.Clock.Now())
 }
 
 // FixableOutside says whether a fix is offered for any object outside of some namespaces.

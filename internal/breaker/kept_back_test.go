@@ -47,6 +47,12 @@ func TestKeptBack(t *testing.T) {
 			given: func(c *breakertest.Circuit) { open(c, breaker.GlobalScope(), "") }},
 		"a namespace's that probes": {reason: "its permit may be had",
 			given: func(c *breakertest.Circuit) { open(c, breaker.NamespaceScope("shop"), ""); c.After(time.Hour) }},
+		"a kill switch on one that probes": {reason: "no permit may be had", want: []string{"shop"},
+			given: func(c *breakertest.Circuit) {
+				open(c, breaker.NamespaceScope("shop"), "")
+				c.After(time.Hour)
+				c.Kept.Kept["namespace-shop"].Spec.Mode = v1alpha1.BreakerForcedOpen
+			}},
 		"a namespace's whose probe is another's": {reason: "its permit is taken", want: []string{"shop"},
 			given: func(c *breakertest.Circuit) {
 				open(c, breaker.NamespaceScope("shop"), "")

@@ -161,15 +161,11 @@ func (f *follower) alive() {
 // the lock.
 func (f *follower) heard() (wasStale bool) { return f.whole(f.store.options.Clock.Now()) }
 
-// resumed notes that the watch goes on. An API server that takes our version again after it has refused us is heard;
-// whether one brings anything that is cut and opened again is to be seen: it is as silent as one that stands.
+// resumed notes that the watch goes on. Whether it brings anything is to be seen: one that is cut and opened again and
+// again is as silent as one that stands, and an API server that has forgotten our version says so by the first event.
 func (f *follower) resumed() {
 	f.mu.Lock()
-	last := f.last
-	if !f.broken.IsZero() {
-		last = f.store.options.Clock.Now()
-	}
-	wasStale := f.whole(last)
+	wasStale := f.whole(f.last)
 	f.mu.Unlock()
 	if wasStale {
 		f.store.tellKnown(f.key)

@@ -56,7 +56,9 @@ func TestWhyAKindIsntKnownIsTold(t *testing.T) {
 		{"and longer", later(errors.New("reset")), v1alpha1.ReasonStale, false, ""},
 		{"it was a permission that was taken away", later(forbidden), v1alpha1.ReasonForbidden, true,
 			"may not be read"},
-		{"the watch goes on", func() { f.onWatch(false, nil) }, "", true, ""},
+		{"the watch goes on", func() { f.onWatch(false, nil) }, v1alpha1.ReasonStale, true, "its watch stands"},
+		{"our version is too old for it", failing(errors.New("410")), v1alpha1.ReasonStale, false, ""},
+		{"it brings something", f.alive, "", true, ""},
 		{"it doesn't fit", func() { f.refuse(&TooLargeError{Limit: 1 << 20}) }, v1alpha1.ReasonTooLarge, true,
 			"--reference-max-memory=1Mi"},
 	} {

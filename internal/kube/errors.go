@@ -99,7 +99,7 @@ func DeniedByAdmission(err error) bool {
 		return strings.Contains(err.Error(), "admission webhook ") &&
 			strings.Contains(err.Error(), " denied the request")
 	}
-	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsInternalError(err) {
+	if c := Classify(err); c != Forbidden && c != Invalid && !apierrors.IsInternalError(err) {
 		return false
 	}
 	text := err.Error()

@@ -97,13 +97,16 @@ func TestUndoingEndsWhereTheAPIServerRefusesIt(t *testing.T) {
 	}{
 		"refused": {invalid, v1alpha1.TargetRevertConflict},
 		"denied":  {denied, v1alpha1.TargetApplied},
+		"denied as too large": {apierrors.NewRequestEntityTooLargeError(
+			`admission webhook "a.example.com" denied the request: no`), v1alpha1.TargetApplied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			a, rec := b.attempt(fixing()[1:])
 			written := b.pass.send(t.Context(), a, rec)
 			patience := rollout.UnobservedFactor * b.pass.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration
-			answer := func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			answer := func(context.Context, client.WithWatch, client.Object, client.Patch,
+				...client.PatchOption) error {
 				return tc.err
 			}
 			b.pass.Targets.Writer = interceptor.NewClient(b.api.(client.WithWatch), interceptor.Funcs{Patch: answer})

@@ -110,7 +110,7 @@ func (w *Writer) next(unknown []string, until time.Time) time.Duration {
 			unknown)
 		// What was found isn't asked for anew else: an aggregated API that doesn't answer for a moment would be taken
 		// for one without kinds for good.
-		w.o.Generator.Kinds.Reset()
+		w.o.Generator.Kinds.Refresh()
 		if after == 0 || unknownKindRetry < after {
 			after = unknownKindRetry
 		}

@@ -30,6 +30,8 @@ type Kinds struct {
 	build  func() (meta.RESTMapper, error)
 	mu     sync.Mutex
 	mapper meta.RESTMapper
+	// known is what was found since the last Reset.
+	known map[schema.GroupKind]Resource
 }
 
 // NewKinds takes a function that makes a fresh mapper: a mapper remembers what
@@ -40,7 +42,34 @@ func NewKinds(build func() (meta.RESTMapper, error)) *Kinds { return &Kinds{buil
 func (k *Kinds) Reset() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.mapper, k.known = nil, nil
+}
+
+// Refresh has the API be asked anew, and forgets nothing that was found: an aggregated API that doesn't answer for a
+// moment is told as one without kinds, and what is served no more does no harm.
+func (k *Kinds) Refresh() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.mapper = nil
+}
+
+// found keeps what was found.
+func (k *Kinds) found(gk schema.GroupKind, r Resource) Resource {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil {
+		k.known = map[schema.GroupKind]Resource{}
+	}
+	k.known[gk] = r
+	return r
+}
+
+// before is what was found before, if anything.
+func (k *Kinds) before(gk schema.GroupKind) (Resource, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, ok := k.known[gk]
+	return r, ok
 }
 
 func (k *Kinds) current() (meta.RESTMapper, error) {
@@ -64,19 +93,23 @@ func (k *Kinds) Resolve(group, kind string) (Resource, error) {
 	if err != nil {
 		return Resource{}, err
 	}
-	mapping, err := mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind})
+	gk := schema.GroupKind{Group: group, Kind: kind}
+	mapping, err := mapper.RESTMapping(gk)
 	if meta.IsNoMatchError(err) {
+		if r, ok := k.before(gk); ok {
+			return r, nil
+		}
 		return Resource{}, fmt.Errorf("%s in group %q: %w", kind, group, ErrUnknownKind)
 	}
 	if err != nil {
 		return Resource{}, fmt.Errorf("looking up %s in group %q: %w", kind, group, err)
 	}
-	return Resource{
+	return k.found(gk, Resource{
 		Group:      group,
 		Version:    mapping.Resource.Version,
 		Plural:     mapping.Resource.Resource,
 		Namespaced: mapping.Scope.Name() == meta.RESTScopeNameNamespace,
-	}, nil
+	}), nil
 }
 
 // Similar finds the kind that a mistaken name most likely means: the same word in
