@@ -56,15 +56,12 @@ func (b *Set) Consult(ctx context.Context, rem *v1alpha1.Remediation) (rollout.G
 
 // ConsultEach is Consult, and says besides in which namespaces alone nothing may be written now.
 func (b *Set) ConsultEach(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
-	asked, gate := b.askAll(ctx, rem)
-	if !gate.Closed {
-		kept, err := b.keptBack(ctx, rem.Spec.Plan.Policy.Name, rem)
-		if err != nil {
-			return rollout.Gate{}, err
-		}
-		gate.KeptBack = kept
+	gate, err := b.Consult(ctx, rem)
+	if err != nil || gate.Closed {
+		return gate, err
 	}
-	return gate, b.saveAnswers(ctx, asked, rem, false)
+	gate.KeptBack, err = b.keptBack(ctx, rem.Spec.Plan.Policy.Name, rem)
+	return gate, err
 }
 
 // Admit asks the same of every breaker that covers a write in the namespaces, right
