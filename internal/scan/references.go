@@ -3,11 +3,14 @@
 package scan
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
@@ -96,6 +99,15 @@ func (r *referenceChanges) due() <-chan time.Time {
 // of the time; at once what couldn't be judged until now; and in a moment what somebody waits for.
 func (s *Scanner) relistReferring() {
 	now := s.clock.Now()
+	s.noteReferring(now)
+	for gk := range s.index.TakeAsked() {
+		s.references.ask(gk, now)
+	}
+	s.relistDue(now)
+}
+
+// noteReferring notes which kinds wait for that, and where.
+func (s *Scanner) noteReferring(now time.Time) {
 	changed, known := s.references.take()
 	for gk, where := range s.referring(changed) {
 		s.references.waitIn(gk, where, now.Add(referenceDebounce))
@@ -104,10 +116,6 @@ func (s *Scanner) relistReferring() {
 		s.references.wait(gk, now.Add(referenceDebounce))
 		s.references.errors[gk] = true
 	}
-	for gk := range s.index.TakeAsked() {
-		s.references.ask(gk, now)
-	}
-	s.relistDue(now)
 }
 
 // take gives where something has changed of references, by their keys, and which have become known.
@@ -138,12 +146,24 @@ func (s *Scanner) referring(changed map[string]inventory.Namespaces) map[schema.
 			if !snapshot.LooksUpInOwnNamespace(p.Name, &r) {
 				where = inventory.AllNamespaces()
 			}
+			if where = concerned(p, where); where.None() {
+				continue
+			}
 			for _, gk := range listing.KindsOf(p) {
 				kinds[gk] = kinds[gk].With(where)
 			}
 		}
 	}
 	return kinds
+}
+
+// concerned are those of some namespaces in which a policy judges anything.
+func concerned(p *v1alpha1.ClusterRegoPolicy, where inventory.Namespaces) inventory.Namespaces {
+	named, err := match.Namespaces(&p.Spec.Match)
+	if err != nil || where.All() {
+		return where
+	}
+	return inventory.InNamespaces(slices.DeleteFunc(where.Names(), func(name string) bool { return !named(name) })...)
 }
 
 // tellReferring has the status of all policies that refer to something be looked at.

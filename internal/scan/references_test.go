@@ -121,23 +121,54 @@ func TestChangesOfReferencesListAKindATenthOfTheTime(t *testing.T) {
 	}
 }
 
+// TestAPassForANewPolicyKnowsWhatItRefersTo has the objects become known to which a policy refers, before the pass begins
+// that the policy itself asks for: no other one is needed.
+func TestAPassForANewPolicyKnowsWhatItRefersTo(t *testing.T) {
+	for _, scanned := range []bool{false, true} {
+		t.Run(fmt.Sprintf("a kind that is scanned already: %t", scanned), func(t *testing.T) {
+			w := worldAtRest(t)
+			p := w.policy("a")
+			if scanned {
+				w.set(p)
+			}
+			from := &changing{}
+			s := w.scanner(func(o *Options) { o.References = from })
+			s.sync(t.Context())
+			p = p.DeepCopy()
+			p.Spec.Parameters = jsonOf(`{"label":"b"}`)
+			p.Spec.Match.References = []v1alpha1.ReferencedKind{{Kind: "Node"}}
+			w.set(p)
+			key := w.catalog.Snapshot().ReferencesOf(p.Name)[0].Key()
+			from.keys = map[string]inventory.Namespaces{key: inventory.AllNamespaces()}
+			from.known = map[string]bool{key: true}
+			s.sync(t.Context())
+			if len(from.known)+len(s.references.waiting)+len(s.references.errors) > 0 {
+				t.Errorf("not taken: %v; waiting: %v, %v", from.known, s.references.waiting, s.references.errors)
+			}
+			s.stopKind(configMaps, s.kinds[configMaps])
+		})
+	}
+}
+
 // TestChangesInANamespaceJudgeWhatLivesThere has policies that look no further than the object's namespace, and one that
 // does.
 func TestChangesInANamespaceJudgeWhatLivesThere(t *testing.T) {
 	policies := catalog.New(catalog.Options{})
-	set := func(name, kind, lookup string) {
+	set := func(name, kind, lookup string, namespaces ...string) {
 		p := &v1alpha1.ClusterRegoPolicy{}
 		p.Name = name
 		p.Spec.Rego.Main = "package " + name + "\n\ndeny contains \"x\" if data.inventory.namespace[" + lookup +
 			"].v1.Service\n"
 		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{kind}}}
 		p.Spec.Match.References = []v1alpha1.ReferencedKind{{Kind: "Service"}}
+		p.Spec.Match.Namespaces, p.Spec.Match.ExcludedNamespaces = namespaces, []string{"spare-*"}
 		if err := policies.Set(p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	set("narrow", "ConfigMap", "input.object.metadata.namespace")
 	set("wide", "Pod", "_")
+	set("elsewhere", "Secret", "input.object.metadata.namespace", "b", "z-*", "spare-z")
 	key := policies.Snapshot().ReferencesOf("narrow")[0].Key()
 	if other := policies.Snapshot().ReferencesOf("wide")[0].Key(); other != key {
 		t.Fatalf("%q and %q are two", key, other)
@@ -147,7 +178,7 @@ func TestChangesInANamespaceJudgeWhatLivesThere(t *testing.T) {
 	kinds := map[string]*kindScan{}
 	s := &Scanner{catalog: policies, clock: clock, references: newReferenceChanges(from),
 		index: index.New(index.Options{Clock: clock}), kinds: map[schema.GroupKind]*kindScan{}}
-	for _, kind := range []string{"ConfigMap", "Pod"} {
+	for _, kind := range []string{"ConfigMap", "Pod", "Secret"} {
 		gk := schema.GroupKind{Kind: kind}
 		kinds[kind] = &kindScan{kind: gk, again: make(chan struct{}, 1), some: make(chan inventory.Namespaces, 1)}
 		s.kinds[gk] = kinds[kind]
@@ -181,6 +212,14 @@ func TestChangesInANamespaceJudgeWhatLivesThere(t *testing.T) {
 	change(time.Millisecond, inventory.InNamespaces("b"))
 	asked("after a second", "ConfigMap", []string{"a", "b"}, false)
 	asked("after a second", "Pod", nil, true)
+	asked("it changed a moment ago where the policy judges", "Secret", nil, false)
+
+	change(referenceDebounce, inventory.InNamespaces("y", "z-1", "spare-z"))
+	asked("two are excluded, or not named", "Secret", []string{"b", "z-1"}, false)
+	change(referenceDebounce, inventory.InNamespaces("y"))
+	asked("it concerns none", "Secret", nil, false)
+	asked("three have changed", "ConfigMap", []string{"y", "z-1"}, false)
+	asked("any counts", "Pod", nil, true)
 
 	took := time.Second
 	kinds["ConfigMap"].rested.Store(clock.Now().Add(time.Hour).UnixNano())

@@ -168,6 +168,7 @@ func (s *Scanner) wait(ctx context.Context, d time.Duration) {
 func (s *Scanner) sync(ctx context.Context) {
 	snapshot := s.catalog.Snapshot()
 	s.synced = s.clock.Now()
+	s.noteReferring(s.synced) // the passes that begin here know what has changed until now
 	policies := snapshot.Policies()
 	defs, names := definitions(policies, snapshot, s.synced)
 	s.needNamespace = listing.NamespaceKinds(snapshot)
@@ -181,6 +182,7 @@ func (s *Scanner) sync(ctx context.Context) {
 		next := &plan{policies: snapshot, tallies: tallies}
 		k := s.kinds[gk]
 		if k == nil {
+			s.references.done(gk)
 			s.startKind(ctx, gk, next)
 			continue
 		}

@@ -56,6 +56,13 @@ type world struct {
 }
 
 func newWorld(t *testing.T, tune ...func(*Options)) *world {
+	w := worldAtRest(t)
+	w.start(w.scanner(tune...), w.clock)
+	return w
+}
+
+// worldAtRest is one without a scanner that runs.
+func worldAtRest(t *testing.T) *world {
 	w := &world{t: t, ctx: t.Context(), catalog: catalog.New(catalog.Options{})}
 	w.client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(
 		runtime.NewScheme(), map[schema.GroupVersionResource]string{
@@ -71,32 +78,36 @@ func newWorld(t *testing.T, tune ...func(*Options)) *world {
 	})
 	w.discovery = &discoveryfake.FakeDiscovery{Fake: &clienttesting.Fake{}}
 	w.serve("v1", "ConfigMap", "configmaps")
+	w.clock = clocktesting.NewFakeClock(epoch)
+	w.index = index.New(index.Options{Clock: w.clock,
+		InForce: func(name string) (string, bool) { return w.catalog.Snapshot().Revision(name) }})
+	w.changes = w.index.Changes()
+	w.catalog.MarkComplete()
+	return w
+}
+
+// scanner makes one that hasn't begun.
+func (w *world) scanner(tune ...func(*Options)) *Scanner {
+	w.t.Helper()
 	informers := &informertest.FakeInformers{}
 	var err error
 	if w.namespaces, err = informers.FakeInformerFor(w.ctx, &corev1.Namespace{}); err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	clock := clocktesting.NewFakeClock(epoch)
-	w.index = index.New(index.Options{Clock: clock,
-		InForce: func(name string) (string, bool) { return w.catalog.Snapshot().Revision(name) }})
 	m, err := newMetrics(prometheus.NewRegistry(), w.index)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	opts := Options{Clock: clock}.withDefaults()
+	opts := Options{Clock: w.clock}.withDefaults()
 	for _, tune := range tune {
 		tune(&opts)
 	}
-	s := &Scanner{
+	return &Scanner{
 		catalog: w.catalog, index: w.index, client: w.client, informers: informers,
-		resolver: listing.NewResolver(w.discovery, clock), namespaces: newNamespaces(),
-		metrics: m, clock: clock, log: logr.Discard(), opts: opts, references: newReferenceChanges(nil),
+		resolver: listing.NewResolver(w.discovery, w.clock), namespaces: newNamespaces(),
+		metrics: m, clock: w.clock, log: logr.Discard(), opts: opts, references: newReferenceChanges(opts.References),
 		slots: make(chan struct{}, opts.MaxConcurrentPasses), kinds: map[schema.GroupKind]*kindScan{},
 	}
-	w.changes, w.clock = w.index.Changes(), clock
-	w.catalog.MarkComplete()
-	w.start(s, clock)
-	return w
 }
 
 // start runs the scanner, and the clock a thousand times as fast as ours.

@@ -119,18 +119,20 @@ func globs(field string, patterns []string) ([]*regexp.Regexp, error) {
 	return prepared, nil
 }
 
-// Namespace says whether namespaces of that name are among those that a policy's match names. The error is that it
-// names some that can't be.
-func Namespace(m *v1alpha1.Match, namespace string) (bool, error) {
-	named, err := globs("spec.match.namespaces", m.Namespaces)
+// Namespaces gives what says whether namespaces of a name are among those that a policy's match names. The error is
+// that it names some that can't be.
+func Namespaces(m *v1alpha1.Match) (named func(namespace string) bool, err error) {
+	included, err := globs("spec.match.namespaces", m.Namespaces)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	excluded, err := globs("spec.match.excludedNamespaces", m.ExcludedNamespaces)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return (len(named) == 0 || anyMatches(named, namespace)) && !anyMatches(excluded, namespace), nil
+	return func(namespace string) bool {
+		return (len(included) == 0 || anyMatches(included, namespace)) && !anyMatches(excluded, namespace)
+	}, nil
 }
 
 // Selects says that a selector is written and leaves something out. An empty one

@@ -65,9 +65,10 @@ func NothingStored(p *v1alpha1.ClusterRegoPolicy) string {
 // Gatekeeper alone; empty for none.
 func NeverJudged(p *v1alpha1.ClusterRegoPolicy, exempt []string) string {
 	var out []string
+	named, err := match.Namespaces(&p.Spec.Match)
 	for _, namespace := range exempt {
 		// A policy that names no namespaces that could be isn't in force, whatever it would concern.
-		if named, err := match.Namespace(&p.Spec.Match, namespace); named || err != nil {
+		if err != nil || named(namespace) {
 			out = append(out, namespace)
 		}
 	}

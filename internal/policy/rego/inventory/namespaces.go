@@ -50,5 +50,8 @@ func (n Namespaces) bounded() Namespaces {
 // All says that it may be any.
 func (n Namespaces) All() bool { return n.all }
 
+// None says that there is none.
+func (n Namespaces) None() bool { return !n.all && len(n.names) == 0 }
+
 // Names are their names, sorted, if not All.
 func (n Namespaces) Names() []string { return slices.Sorted(maps.Keys(n.names)) }
