@@ -93,7 +93,8 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	for i, pol := range policies {
-		p := &Pass{Remediation: &v1alpha1.Remediation{}, Snapshot: known, Records: &record.Records{},
+		p := &Pass{Remediation: &v1alpha1.Remediation{}, Snapshot: known, InForce: known,
+			Records: &record.Records{},
 			Targets: &targets.Client{Reader: c.api, Writer: c.api, Mapper: mapper,
 				Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Annotate: true}}
 		p.Remediation.Name, p.Remediation.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}

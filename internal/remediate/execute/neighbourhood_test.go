@@ -102,6 +102,7 @@ func bothWritten(t *testing.T, all bool, found ...string) (*bench, *judging, *co
 			t.Fatalf("%d: %s %s: %s", i, rec.State, rec.Reason, rec.Message)
 		}
 	}
+	b.inForce()
 	reads := &counting{Reader: b.pass.Targets.Reader, reads: map[string]int{}}
 	b.pass.Targets.Reader = reads
 	judge.bystanders = "bystanders"

@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
@@ -36,8 +35,7 @@ func madeBy(name, uid string, created time.Time, labels map[string]string) *core
 }
 
 // untainted is a policy on Pods that wants none with the label tainted.
-func untainted(t *testing.T) *catalog.Snapshot {
-	t.Helper()
+func untainted() *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "untainted"}}
 	p.Spec.Admission.Action = v1alpha1.AdmissionDeny
 	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
@@ -47,11 +45,7 @@ func untainted(t *testing.T) *catalog.Snapshot {
 		File: "p.rego",
 		Main: "package p\n\nimport rego.v1\n\ndeny contains \"tainted\" if input.object.metadata.labels.tainted"}
 	p.SetDefaults()
-	c := catalog.New(catalog.Options{TimeLimit: time.Minute})
-	if err := c.Set(p); err != nil {
-		t.Fatal(err)
-	}
-	return c.Snapshot()
+	return p
 }
 
 // An eviction whose Pod is made again with the same violation has fixed nothing. What
@@ -105,7 +99,7 @@ func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, append(tc.pods, replicas(tc.replicas))...)
-			b.pass.Snapshot, b.pass.Remediation.Spec.Plan.Policy.Name = untainted(t), "untainted"
+			b.pass.Snapshot, b.pass.Remediation.Spec.Plan.Policy.Name = known(t, untainted()), "untainted"
 			if tc.planned {
 				b.pass.Records.Add(&v1alpha1.RemediationSlice{
 					Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{UID: "p2"}}}})

@@ -61,7 +61,7 @@ func TestRemovalsAreVerified(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, tc.objects...)
-			b.pass.Snapshot = untainted(t)
+			b.pass.Snapshot = known(t, untainted())
 			obj, err := b.pass.Targets.Read(t.Context(), b.target)
 			if got := b.pass.checkRemoved(t.Context(), tc.write, obj, err, tc.stopped); got.Result != tc.want ||
 				got.Message == "" {

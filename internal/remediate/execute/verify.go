@@ -17,12 +17,12 @@ import (
 )
 
 // verify verifies one written target on an uncached read. No answer is never a
-// pass: an API error means waiting.
-func (p *Pass) verify(ctx context.Context, i int, stopped bool) *rollout.Check {
+// pass: an API error means waiting. By rules that aren't the plan's any more only health counts.
+func (p *Pass) verify(ctx context.Context, i int, otherRules bool) *rollout.Check {
 	ref, rec := p.Records.Target(i).Object, p.Records.Record(i)
 	obj, err := p.Targets.Read(ctx, ref)
 	if fix.Removes(rec.Write) {
-		return p.checkRemoval(ctx, i, obj, err, stopped)
+		return p.checkRemoval(ctx, i, obj, err, otherRules)
 	}
 	switch {
 	case kube.Classify(err) == kube.Gone:
@@ -38,7 +38,7 @@ func (p *Pass) verify(ctx context.Context, i int, stopped bool) *rollout.Check {
 	if c := fix.CheckBeyond(*rec); c != nil {
 		return c
 	}
-	if !stopped {
+	if !otherRules {
 		if c := p.checkVerdicts(ctx, obj, rec); c != nil {
 			return c
 		}
@@ -64,8 +64,7 @@ func (p *Pass) checkVerdicts(ctx context.Context, obj *unstructured.Unstructured
 	})
 }
 
-// checkPolicy judges the object again. A changed policy has nothing to say of
-// this plan's writes: then only health counts.
+// checkPolicy judges the object again.
 func (p *Pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) *rollout.Check {
 	result, matched, err := p.Targets.Judge(ctx, p.Snapshot, p.Remediation.Spec.Plan.Policy.Name, obj)
 	switch {
@@ -110,7 +109,17 @@ func (p *Pass) CheckAll(ctx context.Context, o *rollout.Observation) {
 		list = append(list, m.Verified...)
 	}
 	p.checking = list
-	p.InParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.verify(ctx, list[n], o.Stop != "") })
+	otherRules := p.otherRules()
+	p.InParallel(len(list), func(n int) { o.Targets[list[n]].Check = p.verify(ctx, list[n], otherRules) })
+}
+
+// otherRules says that the plan's policy isn't there any more, or has other rules: they have nothing to say of this
+// plan's writes. Whatever else stops the plan, the rules by which it wrote tell whether its writes are well.
+func (p *Pass) otherRules() bool {
+	planned := p.Remediation.Spec.Plan.Policy
+	current := p.InForce.Definition(planned.Name)
+	revision, _ := p.InForce.Revision(planned.Name)
+	return current == nil || string(current.UID) != planned.UID || revision != planned.Revision
 }
 
 // CheckRecovered looks at an object whose write was undone: it must be as well as

@@ -20,10 +20,10 @@ import (
 // checkRemoval verifies a removal, that the policy finds no more what was removed, and that a deletion, which can be
 // undone, brings no violation to another object.
 func (p *Pass) checkRemoval(ctx context.Context, i int, obj *unstructured.Unstructured, err error,
-	stopped bool) *rollout.Check {
+	otherRules bool) *rollout.Check {
 	rec := p.Records.Record(i)
-	c := p.checkRemoved(ctx, rec.Write, obj, err, stopped)
-	if c.Result != rollout.CheckPassed || stopped {
+	c := p.checkRemoved(ctx, rec.Write, obj, err, otherRules)
+	if c.Result != rollout.CheckPassed || otherRules {
 		return c
 	}
 	shown := func(ctx context.Context, policies []string) error {
@@ -80,7 +80,7 @@ func (p *Pass) leftOf(ctx context.Context, ref v1alpha1.ObjectReference) (*unstr
 // made the same violation again under its name, and of an evicted Pod neither what its
 // controller has made in its place violates, nor is the controller unwell.
 func (p *Pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, obj *unstructured.Unstructured, err error,
-	stopped bool) *rollout.Check {
+	otherRules bool) *rollout.Check {
 	switch {
 	case kube.Classify(err) == kube.Gone:
 	case err != nil:
@@ -88,7 +88,7 @@ func (p *Pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, ob
 			Message: "whether the object is gone couldn't be read: " + err.Error()}
 	case string(obj.GetUID()) == write.UID:
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "", Message: stillThere(obj)}
-	case write.Action == v1alpha1.ActionDelete && !stopped:
+	case write.Action == v1alpha1.ActionDelete && !otherRules:
 		if c := p.checkPolicy(ctx, obj); c != nil && c.Result == rollout.CheckFailed {
 			return &rollout.Check{Result: rollout.CheckSetBack, Reason: v1alpha1.ReasonFighting, Message: fmt.Sprintf(
 				"it was created again by %s, and violates as before: fix the source that it comes from",
@@ -100,7 +100,7 @@ func (p *Pass) checkRemoved(ctx context.Context, write *v1alpha1.WriteRecord, ob
 	if write.Controller == nil {
 		return &rollout.Check{Result: rollout.CheckPassed, Reason: "", Message: "the object is gone"}
 	}
-	return p.checkController(ctx, write, stopped)
+	return p.checkController(ctx, write, otherRules)
 }
 
 func stillThere(obj *unstructured.Unstructured) string {
@@ -113,7 +113,7 @@ func stillThere(obj *unstructured.Unstructured) string {
 // checkController compares the health of an evicted Pod's controller with what it
 // was before, and judges what it has made since. One that is gone has nothing left to be
 // worse.
-func (p *Pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord, stopped bool) *rollout.Check {
+func (p *Pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord, otherRules bool) *rollout.Check {
 	controller, err := p.Targets.Read(ctx, *write.Controller)
 	switch {
 	case kube.Classify(err) == kube.Gone:
@@ -126,7 +126,7 @@ func (p *Pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord,
 		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
 			Message: "the Pod is gone, and its controller was replaced"}
 	}
-	if c := p.checkReplacements(ctx, write, controller, stopped); c != nil {
+	if c := p.checkReplacements(ctx, write, controller, otherRules); c != nil {
 		return c
 	}
 	c := healthcheck.Check(p.Remediation.Spec.Plan.Strategy, controller, kube.ParseHealth(write.HealthBefore))

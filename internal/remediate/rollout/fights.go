@@ -104,3 +104,16 @@ func (o Observation) notFixed() string {
 	}
 	return text
 }
+
+// notTouched tells of targets whose fix others have reverted: a rollback undoes nothing more of them,
+// though fields of the fix that nobody reverted, or an object that it created, may be left.
+func (o Observation) notTouched() string {
+	n := len(slices.DeleteFunc(o.fights(o.failedTargets()), func(i int) bool {
+		return !o.undoesAll() && o.Targets[i].Wave != o.Status.Wave
+	}))
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s whose fix somebody else has reverted %s not touched: the slices' records say what was written",
+		prose.Count(n, "target"), prose.Verb(n, "is", "are"))
+}

@@ -220,6 +220,7 @@ func (o Observation) rolledBack() Intent {
 	default:
 		intent.Message = fmt.Sprintf("%s undone; no other wave was begun. %s", writes(reverted), why)
 	}
+	intent.Message += o.notTouched()
 	return intent
 }
 

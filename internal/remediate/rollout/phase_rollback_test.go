@@ -89,6 +89,21 @@ func TestStepRollingBack(t *testing.T) {
 			reason: "the message says so", in: rolling(1, target(0, reverted), target(1, reverted)),
 			given: all,
 			want:  "RolledBack w1 VerificationFailed: 2 writes undone, of all waves that were begun. it failed"},
+		"somebody else has set targets back": {
+			reason: "what is left of their fixes stays, and the message says so",
+			in: rolling(1, target(0, failed, because(v1alpha1.ReasonFighting)), target(1, reverted),
+				target(1, failed, because(v1alpha1.ReasonFighting)),
+				target(1, failed, because(v1alpha1.ReasonVanished))),
+			want: "RolledBack w1 VerificationFailed: 1 write of wave 1 of 2 undone; 0 targets of earlier waves stay " +
+				"fixed. it failed; 1 target whose fix somebody else has reverted is not touched: the slices' records " +
+				"say what was written"},
+		"somebody else has set targets back, and all is undone": {
+			reason: "what is left of their fixes stays, and the message says so", given: all,
+			in: rolling(1, target(0, failed, because(v1alpha1.ReasonFighting)), target(1, reverted),
+				target(1, failed, because(v1alpha1.ReasonFighting))),
+			want: "RolledBack w1 VerificationFailed: 1 write undone, of all waves that were begun. it failed; 2 " +
+				"targets whose fix somebody else has reverted are not touched: the slices' records say what was " +
+				"written"},
 		"a person wanted it, and nothing was left to undo": {
 			reason: "it is over",
 			in: func() Observation {
