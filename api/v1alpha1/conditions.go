@@ -88,7 +88,8 @@ const (
 	ReasonDeleting = "Deleting"
 )
 
-// Reasons of a Waiver's conditions.
+// Reasons of a Waiver's conditions, besides ReasonInvalid and ReasonDeleting: it is being deleted, and waives nothing,
+// however long a finalizer keeps it.
 const (
 	// ReasonAccepted: it is in order, and waives what it names for as long as it says.
 	ReasonAccepted = "Accepted"

@@ -203,3 +203,56 @@ func TestAnEarlierEndOfAHoldLetsGoOfIt(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatDecidesWhenItGoesAwayIsAskedForLikeItsDeletion has finalizers and owners of breakers and plans be changed: by
+// them one goes away later, when nobody is asked any more.
+func TestWhatDecidesWhenItGoesAwayIsAskedForLikeItsDeletion(t *testing.T) {
+	type spec = map[string]any
+	keep := []any{"example.com/keep"}
+	owned := []any{spec{"apiVersion": "v1", "kind": "Node", "name": "gone", "uid": "1"}}
+	with := func(metadata spec) spec {
+		metadata["name"] = "one"
+		return spec{"metadata": metadata, "spec": spec{"mode": "Automatic", "plan": spec{"policy": spec{"name": "tags"}}}}
+	}
+	plain, now := func() spec { return with(spec{}) }, "2027-01-07T08:00:00Z"
+	type needs struct{ breaker, plan string } // empty: nothing
+	cases := map[string]struct {
+		before, after spec
+		needs         needs
+	}{
+		"nothing of the sort":      {plain(), plain(), needs{}},
+		"another label":            {plain(), with(spec{"labels": spec{"a": "b"}}), needs{}},
+		"a finalizer is added":     {plain(), with(spec{"finalizers": keep}), needs{"reset", "abort"}},
+		"a finalizer is taken off": {with(spec{"finalizers": keep}), plain(), needs{"reset", "abort"}},
+		"an owner is added":        {plain(), with(spec{"ownerReferences": owned}), needs{"reset", "abort"}},
+		"an owner is taken off":    {with(spec{"ownerReferences": owned}), plain(), needs{"reset", "abort"}},
+		"all as it was": {with(spec{"finalizers": keep, "ownerReferences": owned}),
+			with(spec{"finalizers": keep, "ownerReferences": owned}), needs{}},
+		"it is made with an owner":    {nil, with(spec{"ownerReferences": owned}), needs{"reset", ""}},
+		"it is made with a finalizer": {nil, with(spec{"finalizers": keep}), needs{"reset", ""}},
+		"it is made":                  {nil, plain(), needs{}},
+		"one that is being deleted is let go of": {with(spec{"finalizers": keep, "deletionTimestamp": now}),
+			with(spec{"deletionTimestamp": now}), needs{"reset", ""}},
+		"one that is being deleted is given an owner": {with(spec{"finalizers": keep, "deletionTimestamp": now}),
+			with(spec{"finalizers": keep, "deletionTimestamp": now, "ownerReferences": owned}), needs{"reset", "abort"}},
+	}
+	for name, tc := range cases {
+		for policy, verb := range map[string]string{
+			"evenkeel-breakers": tc.needs.breaker, "evenkeel-plans": tc.needs.plan} {
+			t.Run(policy+": "+name, func(t *testing.T) {
+				g := newGuard(t, policy)
+				others := slices.DeleteFunc([]string{"open", "reset", "pause", "abort", "undo", "retry", "override-windows"},
+					func(v string) bool { return v == verb })
+				told := g.refuses(t, tc.after, tc.before, others...)
+				if (told != "") != (verb != "") || verb != "" && !strings.Contains(told, "the verb "+verb) {
+					t.Errorf("without the verb %q: %q", verb, told)
+				}
+				for _, enough := range []string{verb, "update"} { // the manager may update the status
+					if told := g.refuses(t, tc.after, tc.before, enough); told != "" {
+						t.Errorf("with the verb %q: %q", enough, told)
+					}
+				}
+			})
+		}
+	}
+}

@@ -4,6 +4,7 @@ package scan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,6 +157,9 @@ func waiverConditions(
 		return kube.ConditionFalse(v1alpha1.ConditionActive, reason, message)
 	}
 	switch {
+	case errors.Is(problem, catalog.ErrWaiverDeleted):
+		message := "it waives nothing: " + problem.Error()
+		return append(kube.Underway(v1alpha1.ReasonDeleting, message), not(v1alpha1.ReasonDeleting, message))
 	case problem != nil:
 		message := "it waives nothing: " + problem.Error()
 		return append(kube.Stalled(v1alpha1.ReasonInvalid, message), not(v1alpha1.ReasonInvalid, message))

@@ -57,6 +57,16 @@ func TestWaiverConditions(t *testing.T) {
 			want: []string{"Ready False Invalid: it waives nothing: spec.match.names: bad",
 				"Stalled True Invalid: it waives nothing: spec.match.names: bad",
 				"Active False Invalid: it waives nothing: spec.match.names: bad"}},
+		"one that is being deleted waits for its finalizers": {
+			reason: "whoever keeps it there can't keep it in force", now: epoch,
+			problem: fmt.Errorf("%w; until it is gone it waits for its finalizers: a.b/c", catalog.ErrWaiverDeleted),
+			want: []string{
+				"Ready False Deleting: it waives nothing: it is being deleted; until it is gone it waits for its " +
+					"finalizers: a.b/c",
+				"Reconciling True Deleting: it waives nothing: it is being deleted; until it is gone it waits for its " +
+					"finalizers: a.b/c",
+				"Active False Deleting: it waives nothing: it is being deleted; until it is gone it waits for its " +
+					"finalizers: a.b/c"}},
 		"a policy that doesn't exist is named": {
 			reason: "it may come yet", now: epoch, missing: []string{"owner"},
 			want: []string{"Ready False PolicyNotFound: no such policy: owner; check spec.policies",

@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ type waiver struct {
 	identity string
 	terms    v1alpha1.WaiverTerms
 	match    v1alpha1.ClusterWaiverMatch
-	// covers is nil when the waiver can't be read: then problem says why, and it
+	// covers is nil when the waiver can't be read, or is being deleted: then problem says why, and it
 	// waives nothing.
 	covers  *match.Waiver
 	problem error
@@ -69,14 +70,25 @@ func newWaiver(w v1alpha1.AnyWaiver) *waiver {
 		terms:    *terms,
 		match:    *covered.DeepCopy(),
 	}
-	if out.problem = wellFormed(w); out.problem == nil {
+	switch {
+	case w.GetDeletionTimestamp() != nil:
+		out.problem = fmt.Errorf("%w; until it is gone it waits for its finalizers: %s", ErrWaiverDeleted,
+			strings.Join(w.GetFinalizers(), ", "))
+	case wellFormed(w) != nil:
+		out.problem = wellFormed(w)
+	default:
 		out.covers, out.problem = match.NewWaiver(w)
 	}
 	return out
 }
 
+// ErrWaiverDeleted is the problem of a waiver that somebody has deleted: it waives nothing, however long a finalizer
+// keeps it.
+var ErrWaiverDeleted = errors.New("it is being deleted")
+
 func identityOf(w v1alpha1.AnyWaiver) string {
-	return fmt.Sprintf("%s/%s/%s/%d", w.GetNamespace(), w.GetName(), w.GetUID(), w.GetGeneration())
+	return fmt.Sprintf("%s/%s/%s/%d/%t", w.GetNamespace(), w.GetName(), w.GetUID(), w.GetGeneration(),
+		w.GetDeletionTimestamp() != nil)
 }
 
 // active says that the waiver waives at the time given. It is asked for each

@@ -3,6 +3,8 @@
 package catalog_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +138,18 @@ func TestWaiversComeAndGo(t *testing.T) {
 	e.Status.Conditions = []metav1.Condition{{Type: "Ready"}}
 	if err := c.SetWaiver(e); err != nil || told() {
 		t.Errorf("a change of the status alone is told: %v", err)
+	}
+	deleted := metav1.NewTime(now)
+	e.DeletionTimestamp, e.Finalizers = &deleted, []string{"example.com/keep"}
+	if err := c.SetWaiver(e); err != nil || !told() {
+		t.Errorf("the deletion of one that a finalizer keeps isn't told: %v", err)
+	}
+	if res, _ := c.Snapshot().EvaluateOne(t.Context(), "a", podRequest()); res.Waived != nil {
+		t.Error("a waiver that is being deleted still waives")
+	}
+	if known, problem := c.WaiverProblem(e); !known || !errors.Is(problem, catalog.ErrWaiverDeleted) ||
+		!strings.Contains(problem.Error(), "example.com/keep") {
+		t.Errorf("nobody is told what it waits for: %v", problem)
 	}
 	c.DeleteWaiver(types.NamespacedName{Namespace: "team", Name: "w"})
 	if res, _ := c.Snapshot().EvaluateOne(t.Context(), "a", podRequest()); res.Waived != nil || !told() {

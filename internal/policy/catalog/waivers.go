@@ -3,6 +3,8 @@
 package catalog
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -10,7 +12,7 @@ import (
 )
 
 // SetWaiver puts a waiver in force. One that can't be read waives nothing;
-// the error says why. The waiver is copied.
+// the error says why. Nor does one that is being deleted, which is no error. The waiver is copied.
 func (c *Catalog) SetWaiver(w v1alpha1.AnyWaiver) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -21,6 +23,9 @@ func (c *Catalog) SetWaiver(w v1alpha1.AnyWaiver) error {
 		!equality.Semantic.DeepEqual(old.match, changed.match) {
 		c.waivers[key] = changed
 		c.swapWaivers()
+	}
+	if errors.Is(changed.problem, ErrWaiverDeleted) {
+		return nil
 	}
 	return changed.problem
 }
