@@ -162,6 +162,46 @@ func TestAlerts(t *testing.T) {
 			plans: []v1alpha1.Remediation{plan("b", v1alpha1.PhaseSucceeded, created(time.Minute)),
 				plan("a", v1alpha1.PhaseRolledBack, completed(4*time.Minute), failedIn("eve", "shop"))},
 		},
+		"a later plan that isn't due yet hides no page": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseRollbackIncomplete, completed(4*time.Minute), failedIn("eve")),
+				plan("b", v1alpha1.PhaseAwaitingApproval, created(time.Minute), heldSince(time.Minute))},
+			want: []line{of(escalate.AlertRollbackIncomplete, escalate.SeverityPage, 4*time.Minute,
+				4*time.Minute)},
+			wantDueIn: 24*time.Hour - time.Minute,
+		},
+		"of two that are due the more urgent one speaks": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseRollbackIncomplete, completed(26*time.Hour), created(27*time.Hour),
+					failedIn("eve")),
+				plan("b", v1alpha1.PhaseAwaitingApproval, created(25*time.Hour), heldSince(25*time.Hour))},
+			want: []line{of(escalate.AlertRollbackIncomplete, escalate.SeverityPage, 26*time.Hour, 26*time.Hour)},
+		},
+		"a later plan that isn't due yet keeps the failed targets of an earlier one": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Hour), failed),
+				plan("b", v1alpha1.PhaseHeld, created(time.Minute), heldSince(time.Minute))},
+			want:      []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Hour, 0))},
+			wantDueIn: 29 * time.Minute,
+		},
+		"a later plan that isn't due yet keeps what an earlier one left to owners": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Hour),
+				counts(v1alpha1.TargetCounts{Skipped: 3})),
+				plan("b", v1alpha1.PhaseHeld, created(time.Minute), heldSince(time.Minute))},
+			evidence:  map[string]escalate.Evidence{"a": {Left: 3}},
+			want:      []line{goesOn(of(escalate.AlertManagedByOther, escalate.SeverityInfo, time.Hour, 0))},
+			wantDueIn: 29 * time.Minute,
+		},
+		"a later plan that is due takes their place": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Hour), failed),
+				plan("b", v1alpha1.PhaseHeld, created(40*time.Minute), heldSince(40*time.Minute))},
+			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityTicket, 40*time.Minute,
+				10*time.Minute)},
+		},
 		"only the latest plan counts": {
 			wantDueIn: 50 * time.Minute, // without progress until then
 			policies:  []v1alpha1.ClusterRegoPolicy{policy()},

@@ -23,62 +23,6 @@ type plan struct {
 	evidence Evidence
 }
 
-// planFinding is the one alert of a policy's plans. A policy has one plan at work
-// at most, and what counts is the latest; only of targets that couldn't be fixed, and
-// of a namespace that is left out, may an earlier plan still speak.
-func planFinding(w *world, policy string) (finding, bool) {
-	plans := w.plans[policy]
-	if len(plans) == 0 {
-		return finding{}, false
-	}
-	latest := w.plan(plans[len(plans)-1])
-	// What needs a person most comes first; the first that holds is the alert.
-	for _, judge := range []func(plan) (finding, bool){stuck, rollbackIncomplete, rolledBack, approvalOverdue, held} {
-		if f, ok := judge(latest); ok {
-			return f, true
-		}
-	}
-	if f, ok := setAside(w, plans); ok {
-		return f, true
-	}
-	if f, ok := failedTargets(w, plans); ok {
-		return f, true
-	}
-	return leftToOwners(w, plans)
-}
-
-// setAside: an earlier plan has failed in one namespace alone, whose objects the later
-// ones leave out.
-func setAside(w *world, plans []*v1alpha1.Remediation) (finding, bool) {
-	for i := len(plans) - 1; i >= 0; i-- {
-		p := w.plan(plans[i])
-		violates, known := false, true
-		if p.stands() {
-			violates, known = p.violating()
-		}
-		switch {
-		case p.retried():
-			return finding{}, false
-		case !p.stands() || known && !violates || p.alone() == "" || p.Status.Reason == v1alpha1.ReasonNoAnswer:
-			continue
-		}
-		for _, judge := range []func(plan) (finding, bool){rollbackIncomplete, rolledBack} {
-			if f, ok := judge(p); ok {
-				return f, true
-			}
-		}
-	}
-	return finding{}, false
-}
-
-// alone is the namespace in which alone a plan has failed, or "".
-func (p plan) alone() string {
-	if len(p.Status.FailedIn) != 1 {
-		return ""
-	}
-	return p.Status.FailedIn[0]
-}
-
 func (w *world) plan(rem *v1alpha1.Remediation) plan {
 	p := plan{Remediation: rem, policy: w.policies[rem.Spec.Plan.Policy.Name], evidence: w.evidence[rem.Name]}
 	if p.policy != nil && string(p.policy.UID) != rem.Spec.Plan.Policy.UID {

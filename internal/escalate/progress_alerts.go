@@ -21,7 +21,7 @@ const (
 )
 
 // idleFinding is the alert of a policy's plan that makes no progress. It comes
-// beside what planFinding says of the policy's plans, for an earlier one may still
+// beside what planFindings say of the policy's plans, for an earlier one may still
 // have left failures.
 func idleFinding(w *world, policy string) (finding, bool) {
 	plans := w.plans[policy]

@@ -58,22 +58,12 @@ func Due(s State, now time.Time, o AlertOptions) time.Time {
 	return due
 }
 
-// finding is an alert without its labels and links.
-type finding struct {
-	alert       string
-	urgency     urgency
-	summary     string
-	description string
-	since, due  time.Time
-	goesOn      bool
-}
-
 // candidates are all alerts of a state, those that aren't due yet among them.
 func candidates(s State, now time.Time, o AlertOptions) []Alert {
 	world := newWorld(s)
 	var alerts []Alert
 	for _, policy := range world.policyNames() {
-		if f, ok := planFinding(world, policy); ok {
+		for _, f := range planFindings(world, policy, now) {
 			alerts = append(alerts, world.alert(f, policy, o))
 		}
 		if f, ok := idleFinding(world, policy); ok {
