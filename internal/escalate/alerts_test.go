@@ -363,6 +363,39 @@ func TestAlerts(t *testing.T) {
 			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("Unknown", v1alpha1.ReasonScanning, time.Hour))},
 			want:     []line{goesOn(of(escalate.AlertScanIncomplete, escalate.SeverityTicket, 0, 0))},
 		},
+		"an end of the future was written under another clock: it pages at once": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRollbackIncomplete, completed(-2*time.Hour))},
+			want:     []line{of(escalate.AlertRollbackIncomplete, escalate.SeverityPage, 0, 0)},
+		},
+		"failed targets of a plan that ended in the future are an alert at once": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(-2*time.Hour), failed)},
+			want:     []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, 0, 0))},
+		},
+		"a deadline counts from now at the latest": {
+			policies:  []v1alpha1.ClusterRegoPolicy{policy()},
+			plans:     []v1alpha1.Remediation{plan("a", v1alpha1.PhaseHeld, heldSince(-2*time.Hour))},
+			wantDueIn: 30 * time.Minute,
+		},
+		"a breaker that opened in the future is an alert at once": {
+			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerOpen,
+				func(cb *v1alpha1.RemediationBreaker) { cb.Status.OpenedAt = ago(-2 * time.Hour) })},
+			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityPage, Owner: "platform",
+				Scope: "Global"}},
+		},
+		"a policy demoted in the future is an alert at once": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			breakers: []v1alpha1.RemediationBreaker{
+				breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r1"),
+					func(cb *v1alpha1.RemediationBreaker) { cb.Status.Demoted.At = *ago(-2 * time.Hour) })},
+			want: []line{{Name: escalate.AlertPolicyDemoted, Severity: escalate.SeverityTicket, Policy: "labels",
+				Owner: "shop", Scope: "Policy"}},
+		},
+		"a policy that doesn't compile since the future is an alert at once": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonCompileFailed, -2*time.Hour))},
+			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, 0, 0)},
+		},
 		"a closed breaker is no alert": {
 			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed)},
 		},

@@ -21,6 +21,20 @@ type finding struct {
 // fires says whether the finding is due at now.
 func (f finding) fires(now time.Time) bool { return !f.due.IsZero() && !f.due.After(now) }
 
+// noLater takes back to now what began in the future, and its deadline with it: the time was
+// written under another clock, by an earlier leader say, and what is there has begun.
+func (f finding) noLater(now time.Time) finding {
+	ahead := f.since.Sub(now)
+	if f.since.IsZero() || ahead <= 0 {
+		return f
+	}
+	f.since = now
+	if !f.due.IsZero() {
+		f.due = f.due.Add(-ahead)
+	}
+	return f
+}
+
 // planFindings are what a policy's plans call for: the one that is an alert now, and those that
 // aren't due yet. A policy has one plan at work at most, and what counts is the latest; only of
 // targets that couldn't be fixed, and of a namespace that is left out, may an earlier plan still
@@ -35,13 +49,13 @@ func planFindings(w *world, policy string, now time.Time) []finding {
 	// What needs a person most comes first.
 	for _, judge := range []func(plan) (finding, bool){stuck, rollbackIncomplete, rolledBack, approvalOverdue, held} {
 		if f, ok := judge(latest); ok {
-			found = append(found, f)
+			found = append(found, f.noLater(now))
 		}
 	}
 	for _, judge := range []func(*world, []*v1alpha1.Remediation) (finding, bool){setAside, failedTargets,
 		leftToOwners} {
 		if f, ok := judge(w, plans); ok {
-			found = append(found, f)
+			found = append(found, f.noLater(now))
 		}
 	}
 	return speaking(found, now)

@@ -67,19 +67,19 @@ func candidates(s State, now time.Time, o AlertOptions) []Alert {
 			alerts = append(alerts, world.alert(f, policy, o))
 		}
 		if f, ok := idleFinding(world, policy); ok {
-			alerts = append(alerts, world.alert(f, policy, o))
+			alerts = append(alerts, world.alert(f.noLater(now), policy, o))
 		}
 		if f, ok := policyFinding(world, policy); ok {
-			alerts = append(alerts, world.alert(f, policy, o))
+			alerts = append(alerts, world.alert(f.noLater(now), policy, o))
 		}
 	}
 	for i := range s.Breakers {
 		cb := &s.Breakers[i]
 		if f, ok := breakerFinding(cb, now); ok {
-			alerts = append(alerts, world.breakerAlert(f, cb, o))
+			alerts = append(alerts, world.breakerAlert(f.noLater(now), cb, o))
 		}
 		if f, ok := demotedFinding(world, cb); ok {
-			alerts = append(alerts, world.breakerAlert(f, cb, o))
+			alerts = append(alerts, world.breakerAlert(f.noLater(now), cb, o))
 		}
 	}
 	slices.SortFunc(alerts, func(a, b Alert) int { return compare(a.Identity, b.Identity) })
