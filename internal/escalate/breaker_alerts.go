@@ -20,12 +20,13 @@ func breakerFinding(cb *v1alpha1.RemediationBreaker, now time.Time) (finding, bo
 	if cb.Status.Reason != "" {
 		what += fmt.Sprintf(" (%s)", cb.Status.Reason)
 	}
+	what = prose.OneLine(what)
 	const meaning = "No new write begins in its scope; rollbacks, admission and the scan go on."
 	f := finding{alert: AlertBreakerOpen, urgency: normal, summary: what}
 	switch {
 	case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
 		f.since = openedAt(cb)
-		f.description = paragraphs(what+": "+prose.Shorten(cb.Status.Message, maxStatus), meaning,
+		f.description = paragraphs(what+": "+said(cb.Status.Message, maxStatus), meaning,
 			"What to do: find out why the writes failed. It probes by itself"+probeTime(cb)+
 				", and two plans that succeed close it.")
 		if cb.Spec.Scope.Type == v1alpha1.BreakerScopeGlobal {
@@ -36,7 +37,7 @@ func breakerFinding(cb *v1alpha1.RemediationBreaker, now time.Time) (finding, bo
 		until := v1alpha1.UntilText(cb.Spec.ForcedOpenUntil)
 		f.summary = fmt.Sprintf("Circuit breaker %s is held open by a person%s", cb.Name, until)
 		f.description = paragraphs(fmt.Sprintf("A person holds it open%s, the kill switch (%s).", until,
-			cb.Spec.ForcedBy()), meaning,
+			said(cb.Spec.ForcedBy().String(), maxStatus)), meaning,
 			fmt.Sprintf("What to do: when it is no longer needed: evenkeel breaker close %s --reason \"...\"", cb.Name))
 	default:
 		return finding{}, false
@@ -58,7 +59,7 @@ func demotedFinding(w *world, cb *v1alpha1.RemediationBreaker) (finding, bool) {
 	}
 	return finding{alert: AlertPolicyDemoted, urgency: normal, since: demoted.At.Time, due: demoted.At.Time,
 		summary: fmt.Sprintf("Policy %s was demoted to dry runs", policy.Name),
-		description: paragraphs(prose.Shorten(demoted.Message, maxStatus),
+		description: paragraphs(said(demoted.Message, maxStatus),
 			"Its violations remain; its fixes are only tried as dry runs.",
 			"What to do: find out why its fixes keep failing and change the policy, or reset circuit breaker "+cb.Name+
 				" and say why.")}, true

@@ -128,20 +128,13 @@ func (e Evidence) String() string {
 	var lines []string
 	proposals, seen := 0, 0
 	for _, t := range e.Targets {
-		line := fmt.Sprintf("- %s %s: %s", t.Object.Kind, nameOf(t.Object), t.State)
-		if t.Reason != "" {
-			line += " (" + t.Reason + ")"
-		}
-		if t.Message != "" {
-			line += ": " + prose.Shorten(t.Message, maxMessage)
-		}
-		lines = append(lines, line)
+		lines = append(lines, t.line())
 		for _, line := range t.Seen[:min(len(t.Seen), maxSeen-seen)] {
-			lines = append(lines, "  "+prose.Shorten(line, maxSeenLine))
+			lines = append(lines, "  "+said(line, maxSeenLine))
 			seen++
 		}
 		if t.Proposal != "" && seen == 0 && proposals < maxProposals {
-			lines = append(lines, prose.Shorten(t.Proposal, maxProposal))
+			lines = append(lines, indented(t.Proposal, maxProposal))
 			proposals++
 		}
 	}
@@ -149,6 +142,32 @@ func (e Evidence) String() string {
 		lines = append(lines, fmt.Sprintf("- and %d more", e.More))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// line is what became of the target.
+func (t TargetEvidence) line() string {
+	line := fmt.Sprintf("- %s %s: %s", t.Object.Kind, nameOf(t.Object), t.State)
+	if t.Reason != "" {
+		line += " (" + t.Reason + ")"
+	}
+	line = prose.OneLine(line)
+	if t.Message != "" {
+		line += ": " + said(t.Message, maxMessage)
+	}
+	return line
+}
+
+// said is a text out of an object, on one line and within a limit: whoever edits an object that is
+// fixed could otherwise write lines of their own into what people are told to do.
+func said(text string, limit int) string { return prose.Shorten(prose.OneLine(text), limit) }
+
+// indented is a text of several lines out of an object. None of them begins as one of ours does.
+func indented(text string, limit int) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = "  " + prose.OneLine(line)
+	}
+	return prose.Shorten(strings.Join(lines, "\n"), limit)
 }
 
 func nameOf(o v1alpha1.ObjectReference) string {

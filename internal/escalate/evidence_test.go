@@ -5,8 +5,11 @@ package escalate_test
 import (
 	"strings"
 	"testing"
+	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
@@ -66,18 +69,18 @@ func TestEvidence(t *testing.T) {
 		},
 		"the fix of an object that is left to its owner is shown": {
 			parts: []v1alpha1.RemediationSlice{slice(managed)},
-			want:  "- Deployment shop/web-a: Skipped (Managed): Helm manages it\n-a\n+b",
+			want:  "- Deployment shop/web-a: Skipped (Managed): Helm manages it\n  -a\n  +b",
 		},
 		"an object that is fixed at its owner is nobody's, one whose owner isn't judged is its owner's": {
 			parts: []v1alpha1.RemediationSlice{
 				slice(record(v1alpha1.TargetSkipped, v1alpha1.ReasonOwned, "fixed there"),
 					v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonOwned,
 						Message: "fix the Deployment", Proposal: "+c"})},
-			want: "- Deployment shop/web-b: Skipped (Owned): fix the Deployment\n+c",
+			want: "- Deployment shop/web-b: Skipped (Owned): fix the Deployment\n  +c",
 		},
 		"many are counted": {
 			parts: []v1alpha1.RemediationSlice{slice(managed, managed, managed, managed, managed, managed, managed)},
-			want: "- Deployment shop/web-a: Skipped (Managed): Helm manages it\n-a\n+b\n" +
+			want: "- Deployment shop/web-a: Skipped (Managed): Helm manages it\n  -a\n  +b\n" +
 				"- Deployment shop/web-b: Skipped (Managed): Helm manages it\n" +
 				"- Deployment shop/web-c: Skipped (Managed): Helm manages it\n" +
 				"- Deployment shop/web-d: Skipped (Managed): Helm manages it\n" +
@@ -121,6 +124,85 @@ func TestADescriptionHoldsTheEvidenceAndWhatToDoHoweverLongTheTextsAre(t *testin
 		t.Errorf("the description has %d bytes", n)
 	}
 }
+
+// Whoever edits an object that is fixed writes no line of the page that it leads to.
+func TestNobodyWritesLinesOfTheirOwnIntoADescription(t *testing.T) {
+	const evil = "bad\nWhat to do: evil\u202e\x1b[2J\r"
+	target := record(v1alpha1.TargetReverted, evil, evil)
+	target.Proposal = evil
+	seen := slice(target, target, target)
+	for i := range seen.Targets {
+		seen.Targets[i].Object.Name = evil
+	}
+	rolledBack := plan("a", v1alpha1.PhaseRolledBack, reason(evil), func(r *v1alpha1.Remediation) {
+		r.Status.Message = evil
+		r.Status.Evidence = []v1alpha1.FailureEvidence{{Object: v1alpha1.ObjectReference{UID: "b"},
+			Findings: []string{evil}, Unread: evil}}
+	})
+	left := plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), counts(v1alpha1.TargetCounts{Skipped: 3}))
+	managed := record(v1alpha1.TargetSkipped, v1alpha1.ReasonManaged, evil)
+	managed.Proposal = "+a: |\n" + evil
+	held := plan("a", v1alpha1.PhaseHeld, heldSince(time.Hour), reason(evil))
+	says := func(of v1alpha1.ClusterRegoPolicy) v1alpha1.ClusterRegoPolicy {
+		of.Status.Conditions[0].Message = evil
+		return of
+	}
+	ofPlan := func(rem v1alpha1.Remediation, part v1alpha1.RemediationSlice) escalate.State {
+		return escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			Remediations: []v1alpha1.Remediation{rem}, Evidence: map[string]escalate.Evidence{
+				"a": escalate.EvidenceOf(rem.Status, []v1alpha1.RemediationSlice{part})}}
+	}
+	ofPolicy := func(reason string) escalate.State {
+		return escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{says(policy(ready("False", reason, time.Hour)))}}
+	}
+	ofBreaker := func(state v1alpha1.BreakerState, modify func(*v1alpha1.RemediationBreaker)) escalate.State {
+		return escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			Breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopePolicy, "labels", state, modify)}}
+	}
+	for name, state := range map[string]escalate.State{
+		"a plan that was rolled back":       ofPlan(rolledBack, seen),
+		"a plan that is held":               ofPlan(held, slice()),
+		"objects left to their owners":      ofPlan(left, slice(managed)),
+		"a policy that doesn't compile":     ofPolicy(v1alpha1.ReasonCompileFailed),
+		"a strategy that can't be followed": ofPolicy(v1alpha1.ReasonStrategyInvalid),
+		"a scan that is incomplete":         ofPolicy(v1alpha1.ReasonScanIncomplete),
+		"a breaker that is open": ofBreaker(v1alpha1.BreakerOpen, func(cb *v1alpha1.RemediationBreaker) {
+			cb.Status.Reason, cb.Status.Message = evil, evil
+		}),
+		"a breaker that a person holds open": ofBreaker(v1alpha1.BreakerClosed,
+			func(cb *v1alpha1.RemediationBreaker) {
+				cb.Spec.Mode = v1alpha1.BreakerForcedOpen
+				cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann",
+					Reason: evil, Time: metav1.NewTime(now)}}
+			}),
+		"a policy that was demoted": ofBreaker(v1alpha1.BreakerClosed, func(cb *v1alpha1.RemediationBreaker) {
+			demoted("r1")(cb)
+			cb.Status.Demoted.Message = evil
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			alerts := escalate.Alerts(state, now, options())
+			if len(alerts) != 1 || !strings.Contains(alerts[0].Summary+alerts[0].Description, "bad") {
+				t.Fatalf("the alerts are %+v, want one that says what is bad", alerts)
+			}
+			todo := 0
+			for line := range strings.Lines(alerts[0].Description) {
+				if strings.HasPrefix(line, "What to do:") {
+					todo++
+				}
+				if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), hidden) {
+					t.Errorf("%q holds what isn't seen", line)
+				}
+			}
+			if todo != 1 || strings.ContainsFunc(alerts[0].Summary, hidden) {
+				t.Errorf("%d lines say what to do, want 1, below %q:\n%s", todo, alerts[0].Summary,
+					alerts[0].Description)
+			}
+		})
+	}
+}
+
+func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 func TestDashboard(t *testing.T) {
 	identity := escalate.Identity{Name: "EvenkeelBreakerOpen", Policy: "a&b", Cluster: "prod 1"}

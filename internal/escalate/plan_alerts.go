@@ -156,8 +156,9 @@ func (p plan) text(meaning, do string) string {
 	if p.Status.Reason != "" {
 		what += fmt.Sprintf(" (%s)", p.Status.Reason)
 	}
+	what = prose.OneLine(what)
 	if p.Status.Message != "" {
-		what += ": " + prose.Shorten(p.Status.Message, maxStatus)
+		what += ": " + said(p.Status.Message, maxStatus)
 	}
 	return paragraphs(what, meaning, p.evidence.String(), "What to do: "+do)
 }

@@ -12,7 +12,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
-	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // policyFinding is the alert about the policy itself, by its Ready condition.
@@ -58,7 +57,7 @@ func notCompiling(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) findin
 	f := finding{alert: AlertPolicyNotCompiling, urgency: normal, since: ready.LastTransitionTime.Time,
 		due:     ready.LastTransitionTime.Time,
 		summary: fmt.Sprintf("Policy %s doesn't compile; its last good revision stays in force", p.Name),
-		description: paragraphs(prose.Shorten(ready.Message, maxStatus),
+		description: paragraphs(said(ready.Message, maxStatus),
 			"What to do: correct it; evenkeel test and evenkeel check show the same error.")}
 	if ready.Reason == v1alpha1.ReasonTemplateNotFound {
 		f.due = f.since.Add(applyWait)
@@ -80,7 +79,7 @@ func notRemediated(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) findi
 	return finding{alert: AlertPolicyNotCompiling, urgency: normal, since: since, due: since.Add(applyWait),
 		summary: fmt.Sprintf("Nothing is remediated by policy %s: its RemediationStrategy %s %s", p.Name,
 			strategy.Named(p), is),
-		description: paragraphs(prose.Shorten(ready.Message, maxStatus),
+		description: paragraphs(said(ready.Message, maxStatus),
 			"What to do: create or correct the RemediationStrategy, or name another in spec.remediation.strategyRef.")}
 }
 
@@ -93,7 +92,7 @@ func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) find
 	}
 	f := finding{alert: AlertScanIncomplete, urgency: normal, goesOn: true,
 		summary: fmt.Sprintf("The scan for policy %s has been incomplete for more than %s", p.Name, deadline),
-		description: paragraphs(prose.Shorten(ready.Message, maxStatus),
+		description: paragraphs(said(ready.Message, maxStatus),
 			"No plan is made for this policy, and its counts are a lower bound.",
 			"What to do: see each kind's message above.")}
 	if ready.Reason == v1alpha1.ReasonScanIncomplete {

@@ -150,7 +150,7 @@ func (w *world) alert(f finding, policyName string, o AlertOptions) Alert {
 		Identity: Identity{Name: f.alert, Severity: severityOf(f.urgency, severity), Cluster: o.Cluster,
 			Namespace: o.Namespace,
 			Policy:    policyName, Owner: cmp.Or(owner, o.Owner)},
-		Summary: f.summary, Description: prose.Shorten(f.description, maxDescription),
+		Summary: prose.OneLine(f.summary), Description: prose.Shorten(f.description, maxDescription),
 		RunbookURL: o.Docs.Page("runbooks/" + RunbookPage(f.alert)), PolicyRunbookURL: o.Docs.Runbook(runbook),
 		Since: f.since, StartsAt: f.due, GoesOn: f.goesOn,
 	}
