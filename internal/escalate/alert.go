@@ -22,6 +22,9 @@ const (
 	AlertRemediationRolledBack = "EvenkeelRemediationRolledBack"
 	// AlertApprovalOverdue: nobody has answered a plan in time.
 	AlertApprovalOverdue = "EvenkeelApprovalOverdue"
+	// AlertWaveFailed: a plan holds a wave that has failed (onFailure: Hold). It isn't one of the plans that
+	// are held: an open breaker, which the same failure opens, may hide those.
+	AlertWaveFailed = "EvenkeelWaveFailed"
 	// AlertRemediationHeld: a plan has waited for longer than its deadline.
 	AlertRemediationHeld = "EvenkeelRemediationHeld"
 	// AlertRemediationNoProgress: a plan has made no progress for twice its deadline,

@@ -114,12 +114,17 @@ func TestAlerts(t *testing.T) {
 				plan("a", v1alpha1.PhaseHeld, heldSince(time.Hour), reason(v1alpha1.ReasonPaused))},
 			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityInfo, time.Hour, 30*time.Minute)},
 		},
-		"a plan that holds a failed wave waits for no deadline": {
+		"a plan that holds a failed wave waits for no deadline, and under no name that an open breaker hides": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{
 				plan("a", v1alpha1.PhaseHeld, heldSince(time.Minute), reason(v1alpha1.ReasonVerificationFailed),
 					func(r *v1alpha1.Remediation) { r.Status.HeldFrom = v1alpha1.PhaseVerifying })},
-			want: []line{of(escalate.AlertRemediationHeld, escalate.SeverityPage, time.Minute, time.Minute)},
+			breakers: []v1alpha1.RemediationBreaker{
+				breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerOpen)},
+			want: []line{
+				{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Policy: "labels", Owner: "shop",
+					Scope: "Policy", Since: 5 * time.Minute, Due: 5 * time.Minute},
+				of(escalate.AlertWaveFailed, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"an unanswered plan is due after the approval's timeout": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},

@@ -47,7 +47,8 @@ func planFindings(w *world, policy string, now time.Time) []finding {
 	latest := w.plan(plans[len(plans)-1])
 	var found []finding
 	// What needs a person most comes first.
-	for _, judge := range []func(plan) (finding, bool){stuck, rollbackIncomplete, rolledBack, approvalOverdue, held} {
+	for _, judge := range []func(plan) (finding, bool){stuck, rollbackIncomplete, rolledBack, waveFailed,
+		approvalOverdue, held} {
 		if f, ok := judge(latest); ok {
 			found = append(found, f.noLater(now))
 		}

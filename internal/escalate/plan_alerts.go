@@ -117,13 +117,27 @@ func approvalOverdue(p plan) (finding, bool) {
 			fmt.Sprintf("review the plan, then evenkeel rollout approve %[1]s, or reject %[1]s", p.Name))}, true
 }
 
+// waveFailed: the plan's wave has failed (onFailure: Hold). It waits for a person alone, while objects
+// hold what did harm: it waits for no deadline.
+func waveFailed(p plan) (finding, bool) {
+	if !p.Status.WaveFailed() {
+		return finding{}, false
+	}
+	return finding{alert: AlertWaveFailed, urgency: urgent, since: p.heldSince(), due: p.heldSince(),
+		summary: fmt.Sprintf("Plan %s of policy %s failed at %s and waits for a person", p.Name,
+			p.Spec.Plan.Policy.Name, p.wave()),
+		description: p.text(
+			"The objects of this wave hold the fix that failed; nothing is undone until somebody decides.",
+			fmt.Sprintf(
+				"undo it: evenkeel rollout abort %[1]s; or have it verified once more: evenkeel rollout retry %[1]s",
+				p.Name))}, true
+}
+
 // held: no write may begin, for longer than the policy bears. A plan that waits
 // for its maintenance window, or for a freeze to end, waits by design. One that a person
-// paused, or whose policy a person has overridden, is only called to mind. One whose wave
-// has failed (onFailure: Hold) waits for a person alone, while objects hold what did harm:
-// it waits for no deadline.
+// paused, or whose policy a person has overridden, is only called to mind.
 func held(p plan) (finding, bool) {
-	if !p.Status.Phase.Facts().Holds || p.Status.Reason == v1alpha1.ReasonOutsideWindow ||
+	if !p.Status.Phase.Facts().Holds || p.Status.WaveFailed() || p.Status.Reason == v1alpha1.ReasonOutsideWindow ||
 		p.Status.Reason == v1alpha1.ReasonFrozen {
 		return finding{}, false
 	}
@@ -134,17 +148,7 @@ func held(p plan) (finding, bool) {
 		description: p.text(
 			"Violations remain. What was fixed stays so, and the plan goes on by itself when the reason is gone.",
 			"see the reason above, or give the plan up with spec.remediation.mode: Disabled")}
-	switch {
-	case p.Status.WaveFailed():
-		f.urgency, f.due = urgent, f.since
-		f.summary = fmt.Sprintf("Plan %s of policy %s failed at %s and waits for a person", p.Name,
-			p.Spec.Plan.Policy.Name, p.wave())
-		f.description = p.text(
-			"The objects of this wave hold the fix that failed; nothing is undone until somebody decides.",
-			fmt.Sprintf(
-				"undo it: evenkeel rollout abort %[1]s; or have it verified once more: evenkeel rollout retry %[1]s",
-				p.Name))
-	case p.Status.Reason == v1alpha1.ReasonPaused || p.Status.Reason == v1alpha1.ReasonPolicyOverridden:
+	if p.Status.Reason == v1alpha1.ReasonPaused || p.Status.Reason == v1alpha1.ReasonPolicyOverridden {
 		f.urgency = calm
 	}
 	return f, true

@@ -78,6 +78,24 @@ var _ = Describe("What an Alertmanager is told to leave out", func() {
 			map[string]string{"alertname": "EvenkeelRemediationHeld", "policy": policy.Name})).To(BeEmpty())
 	})
 
+	It("a wave that failed and is held pages, though the breaker that it opened fires too", func(ctx context.Context) {
+		policy := harm(ctx, suite.Namespace(ctx, "failed-wave"))
+		policy.Spec.Remediation.OnFailure = v1alpha1.FailureHold
+		suite.CreatePolicy(ctx, policy)
+		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
+		labels := map[string]string{"alertname": "EvenkeelWaveFailed", "policy": policy.Name}
+		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).Should(HaveLen(1))
+		breaker := opened(policy.Name)
+		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", breaker) }).Should(HaveLen(1))
+		awaitTicks(ctx, 3)
+		Expect(first.inbox.Of("resolved", labels)).To(BeEmpty())
+		alerts, err := first.Alerts(ctx, `alertname="EvenkeelWaveFailed"`, fmt.Sprintf("policy=%q", policy.Name))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(alerts).To(HaveLen(1))
+		Expect(alerts[0].Status.State).To(Equal("active"))
+		Expect(alerts[0].Status.InhibitedBy).To(BeEmpty())
+	})
+
 	It("a silence of the policy is honoured, and isn't taken for the end of the fault", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "silenced")
 		first.Silence(ctx, "policy", namespace)

@@ -138,9 +138,6 @@ func rows() map[string][]row {
 			{command: `kubectl get remediation NAME -o wide`, in: "no permission", says: "MissingPermissions"},
 			{command: `evenkeel rbac --in-force --existing | kubectl apply -f -`, says: "clusterrole", code: 1,
 				by: administrator},
-			{command: `evenkeel rollout get NAME`, in: "failed wave", says: "running, not ready"},
-			{command: `evenkeel rollout abort NAME`, in: "failed wave", says: "abort"},
-			{command: `evenkeel rollout retry NAME`, in: "failed wave too", says: "verified once more"},
 			{command: `kubectl get remediations`, says: "Held"},
 			{command: `evenkeel rollout override-windows NAME --reason REASON`, in: "outside its window",
 				says: "window"},
@@ -193,6 +190,11 @@ func rows() map[string][]row {
 			{command: `evenkeel source get NAME -n NAMESPACE`, in: "source", says: "in force"},
 			{command: `kubectl get lease evenkeel-leader -n evenkeel-system`, says: "evenkeel-leader"},
 			{command: `evenkeel source reconcile NAME -n NAMESPACE --wait`, in: "source", says: "in force"},
+		},
+		"wave-failed": {
+			{command: `evenkeel rollout get NAME`, in: "failed wave", says: "running, not ready"},
+			{command: `evenkeel rollout abort NAME`, in: "failed wave", says: "abort"},
+			{command: `evenkeel rollout retry NAME`, in: "failed wave too", says: "verified once more"},
 		},
 		"webhook-certificate-expiring": {
 			inspect(logs+` | grep -i certificate`, "certificate"),
