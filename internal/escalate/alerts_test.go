@@ -3,6 +3,7 @@
 package escalate_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -223,6 +224,15 @@ func TestAlerts(t *testing.T) {
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseRollbackIncomplete, completed(time.Minute), failed)},
 			want: []line{{Name: escalate.AlertRollbackIncomplete, Severity: escalate.SeverityPage, Policy: "labels",
 				Owner: "shop-of-then", Since: time.Minute, Due: time.Minute}},
+		},
+		"a rollback that left conflicts pages no more once a person says to try again, policy or no policy": {
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseRollbackIncomplete, completed(time.Minute), failed, retried)},
+		},
+		"nor once the policy was recreated": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy(func(p *v1alpha1.ClusterRegoPolicy) { p.UID = "uid-2" })},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseRollbackIncomplete, completed(time.Minute), failed, retried)},
 		},
 		"a rollback that waits for something is stuck at once": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
@@ -497,6 +507,19 @@ func TestTheAlertNamesTheStrategyThatIsMissed(t *testing.T) {
 			Policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", reason, time.Hour), refers)}}
 		if alerts := escalate.Alerts(state, now, options()); len(alerts) != 1 || alerts[0].Summary != want {
 			t.Errorf("%s: alerts %+v, want %q", reason, alerts, want)
+		}
+	}
+}
+
+func TestAnIncompleteRollbackWithoutItsPolicySaysHowItsAlertEnds(t *testing.T) {
+	for want, policies := range map[string][]v1alpha1.ClusterRegoPolicy{
+		"then fix the policy or say to try again: evenkeel rollout retry a":     {policy()},
+		"then end this alert, for the policy is gone: evenkeel rollout retry a": nil,
+	} {
+		alerts := escalate.Alerts(escalate.State{Policies: policies, Remediations: []v1alpha1.Remediation{
+			plan("a", v1alpha1.PhaseRollbackIncomplete, completed(time.Minute))}}, now, options())
+		if len(alerts) != 1 || !strings.HasSuffix(alerts[0].Description, want) {
+			t.Errorf("the alerts are %+v, want %q at the end", alerts, want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // plan is a policy's plan as an alert looks at it.
 type plan struct {
 	*v1alpha1.Remediation
-	// policy is the plan's policy as it stands; nil when it is gone or was made anew.
+	// policy is the plan's policy as it stands; nil when it is gone or was recreated.
 	policy   *v1alpha1.ClusterRegoPolicy
 	evidence Evidence
 }
@@ -63,13 +63,17 @@ func rollbackIncomplete(p plan) (finding, bool) {
 	if !p.Status.Phase.Facts().Incomplete || p.retried() {
 		return finding{}, false
 	}
+	then := "fix the policy or say to try again: "
+	if p.policy == nil {
+		then = "end this alert, for the policy is gone: "
+	}
 	return finding{alert: AlertRollbackIncomplete, urgency: urgent, since: p.Remediation.EndTime(),
 		due: p.Remediation.EndTime(),
 		summary: fmt.Sprintf("%s couldn't be reverted after plan %s of policy %s failed",
 			prose.Count(p.Status.Counts.RevertConflict, "object"), p.Name, p.Spec.Plan.Policy.Name),
 		description: p.text("Somebody else changed the very fields that Evenkeel wrote; they were left as they are.",
-			"decide with the objects' owners what the fields should hold and set them, then fix the policy or say to "+
-				"try again: "+p.retryCommand())}, true
+			"decide with the objects' owners what the fields should hold and set them, then "+
+				then+p.retryCommand())}, true
 }
 
 // rolledBack: the plan did harm, and its policy is blocked by it. One that a
@@ -211,10 +215,9 @@ func (p plan) violating() (violates, known bool) {
 	return !known || scan.Violating > 0, known
 }
 
-// retried says whether a person has said to try this plan's revision again.
-func (p plan) retried() bool {
-	return p.policy != nil && p.RetryAsked()
-}
+// retried says whether a person has said to try this plan's revision again. Where its policy is gone
+// nothing is tried, and the person wants the alert to end.
+func (p plan) retried() bool { return p.RetryAsked() }
 
 func (p plan) retryCommand() string {
 	return "evenkeel rollout retry " + p.Name

@@ -166,7 +166,10 @@ func rows() map[string][]row {
 			{command: `kubectl describe remediation NAME`, in: "stuck", says: "RollingBack"},
 			each(`.[1].message`, "stuck", "Deployment POLICY/web: ", "not undone yet"),
 		},
-		"rollback-incomplete": {{command: slices + ` -o json`, in: "incomplete", says: `"RevertConflict"`}},
+		"rollback-incomplete": {
+			{command: slices + ` -o json`, in: "incomplete", says: `"RevertConflict"`},
+			{command: `evenkeel rollout retry NAME`, in: "incomplete", says: "again"},
+		},
 		"reference-unknown": {
 			{command: `kubectl get rego NAME -o jsonpath='{.status.conditions[?(@.type=="ReferencesKnown")].message}'`,
 				in: "unknown reference", says: "Gadget of group nowhere.example.com isn't served"},

@@ -3,6 +3,8 @@
 package rollout
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -75,8 +79,9 @@ func TestARetryNamesTheBreakersThatKeepThePlanBack(t *testing.T) {
 	}
 }
 
-// A plan that was made since and hasn't ended comes first, also where a breaker holds it.
-func TestARetrySaysOfThePlanThatIsAtWork(t *testing.T) {
+// A plan that was made since and hasn't ended comes first, also where a breaker holds it. Of a policy
+// that is gone nothing is planned, and that isn't said either.
+func TestARetrySaysWhatFollows(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -84,26 +89,62 @@ func TestARetrySaysOfThePlanThatIsAtWork(t *testing.T) {
 	plan := func(name string, phase v1alpha1.RemediationPhase) *v1alpha1.Remediation {
 		rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name),
 			Labels: map[string]string{v1alpha1.LabelPolicy: "tags"}}}
-		rem.Spec.Plan.Policy.Name = "tags"
+		rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.UID = "tags", "uid-1"
 		rem.Status.Phase, rem.Status.Reason = phase, v1alpha1.ReasonBreakerOpen
 		return rem
 	}
+	policy := func(name, uid string) *v1alpha1.ClusterRegoPolicy {
+		return &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid)}}
+	}
 	ended, later := plan("tags-1", v1alpha1.PhaseRolledBack), plan("tags-2", v1alpha1.PhaseHeld)
 	for name, tc := range map[string]struct {
-		later *v1alpha1.Remediation
-		want  string
+		policy *v1alpha1.ClusterRegoPolicy
+		later  *v1alpha1.Remediation
+		want   string
 	}{
-		"it is held": {later, "policy tags is planned again once plan tags-2 of it has ended, which is Held " +
-			"(BreakerOpen); " +
-			"see: evenkeel rollout get tags-2"},
-		"it has ended": {plan("tags-2", v1alpha1.PhaseRolledBack), "policy tags is planned again"},
+		"a later plan is held": {policy("tags", "uid-1"), later,
+			"policy tags is planned again once plan tags-2 of it has ended, which is Held (BreakerOpen); " +
+				"see: evenkeel rollout get tags-2"},
+		"a later plan has ended": {policy("tags", "uid-1"), plan("tags-2", v1alpha1.PhaseRolledBack),
+			"policy tags is planned again"},
+		"the policy is gone": {policy("other", "uid-1"), later,
+			"policy tags is gone: nothing is planned again, and an alert of remediation tags-1 ends"},
+		"the policy was recreated": {policy("tags", "uid-2"), later,
+			"policy tags was deleted and recreated since: nothing is planned again for remediation tags-1, whose " +
+				"alert ends, and the new policy is planned without it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ended.DeepCopy(), tc.later).Build()
+			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ended.DeepCopy(), tc.later, tc.policy).Build()
 			got, err := retry(t.Context(), c, ended.DeepCopy(), "")
 			if err != nil || got != tc.want {
 				t.Errorf("said %q, %v, want %q", got, err, tc.want)
 			}
+			asked := &v1alpha1.Remediation{}
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(ended), asked); err != nil || !asked.RetryAsked() {
+				t.Errorf("the retry isn't asked for: %v", err)
+			}
 		})
+	}
+}
+
+// Who may ask and not read policies isn't told what they can't know.
+func TestARetryOfAPolicyThatCantBeReadClaimsNothing(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-1"}}
+	rem.Spec.Plan.Policy.Name, rem.Status.Phase = "tags", v1alpha1.PhaseRolledBack
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem.DeepCopy()).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
+			if _, ok := o.(*v1alpha1.ClusterRegoPolicy); ok {
+				return errors.New("forbidden")
+			}
+			return c.Get(ctx, key, o, opts...)
+		}}).Build()
+	got, err := retry(t.Context(), c, rem, "")
+	if want := "policy tags is planned again if it is still there; "; err != nil || !strings.HasPrefix(got, want) {
+		t.Errorf("said %q, %v, want %q at its beginning", got, err, want)
 	}
 }
