@@ -123,8 +123,8 @@ func TestAlerts(t *testing.T) {
 			breakers: []v1alpha1.RemediationBreaker{
 				breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerOpen)},
 			want: []line{
-				{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Policy: "labels", Owner: "shop",
-					Scope: "Policy", Since: 5 * time.Minute, Due: 5 * time.Minute},
+				{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityTicket, Policy: "labels",
+					Owner: "shop", Scope: "Policy", Since: 5 * time.Minute, Due: 5 * time.Minute},
 				of(escalate.AlertWaveFailed, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
 		"an unanswered plan is due after the approval's timeout": {
@@ -189,7 +189,8 @@ func TestAlerts(t *testing.T) {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Hour), failed),
 				plan("b", v1alpha1.PhaseHeld, created(time.Minute), heldSince(time.Minute))},
-			want:      []line{goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Hour, 0))},
+			want: []line{
+				goesOn(of(escalate.AlertRemediationFailedTargets, escalate.SeverityTicket, time.Hour, 0))},
 			wantDueIn: 29 * time.Minute,
 		},
 		"a later plan that isn't due yet keeps what an earlier one left to owners": {
@@ -230,7 +231,8 @@ func TestAlerts(t *testing.T) {
 				plan("a", v1alpha1.PhaseRollbackIncomplete, completed(time.Minute), failed, retried)},
 		},
 		"nor once the policy was recreated": {
-			policies: []v1alpha1.ClusterRegoPolicy{policy(func(p *v1alpha1.ClusterRegoPolicy) { p.UID = "uid-2" })},
+			policies: []v1alpha1.ClusterRegoPolicy{
+				policy(func(p *v1alpha1.ClusterRegoPolicy) { p.UID = "uid-2" })},
 			plans: []v1alpha1.Remediation{
 				plan("a", v1alpha1.PhaseRollbackIncomplete, completed(time.Minute), failed, retried)},
 		},
@@ -408,8 +410,9 @@ func TestAlerts(t *testing.T) {
 				Owner: "shop", Scope: "Policy"}},
 		},
 		"a policy that doesn't compile since the future is an alert at once": {
-			policies: []v1alpha1.ClusterRegoPolicy{policy(ready("False", v1alpha1.ReasonCompileFailed, -2*time.Hour))},
-			want:     []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, 0, 0)},
+			policies: []v1alpha1.ClusterRegoPolicy{
+				policy(ready("False", v1alpha1.ReasonCompileFailed, -2*time.Hour))},
+			want: []line{of(escalate.AlertPolicyNotCompiling, escalate.SeverityTicket, 0, 0)},
 		},
 		"a closed breaker is no alert": {
 			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed)},

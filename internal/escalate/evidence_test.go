@@ -153,7 +153,8 @@ func TestNobodyWritesLinesOfTheirOwnIntoADescription(t *testing.T) {
 				"a": escalate.EvidenceOf(rem.Status, []v1alpha1.RemediationSlice{part})}}
 	}
 	ofPolicy := func(reason string) escalate.State {
-		return escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{says(policy(ready("False", reason, time.Hour)))}}
+		return escalate.State{
+			Policies: []v1alpha1.ClusterRegoPolicy{says(policy(ready("False", reason, time.Hour)))}}
 	}
 	ofBreaker := func(state v1alpha1.BreakerState, modify func(*v1alpha1.RemediationBreaker)) escalate.State {
 		return escalate.State{Policies: []v1alpha1.ClusterRegoPolicy{policy()},

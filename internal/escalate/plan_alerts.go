@@ -132,9 +132,8 @@ func waveFailed(p plan) (finding, bool) {
 			p.Spec.Plan.Policy.Name, p.wave()),
 		description: p.text(
 			"The objects of this wave hold the fix that failed; nothing is undone until somebody decides.",
-			fmt.Sprintf(
-				"undo it: evenkeel rollout abort %[1]s; or have it verified once more: evenkeel rollout retry %[1]s",
-				p.Name))}, true
+			fmt.Sprintf("undo it: evenkeel rollout abort %[1]s; or have it verified once more: "+
+				"evenkeel rollout retry %[1]s", p.Name))}, true
 }
 
 // held: no write may begin, for longer than the policy bears. A plan that waits

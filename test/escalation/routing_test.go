@@ -78,7 +78,7 @@ var _ = Describe("What an Alertmanager is told to leave out", func() {
 			map[string]string{"alertname": "EvenkeelRemediationHeld", "policy": policy.Name})).To(BeEmpty())
 	})
 
-	It("a wave that failed and is held pages, though the breaker that it opened fires too", func(ctx context.Context) {
+	It("a failed wave that is held pages, though the breaker that it opened fires too", func(ctx context.Context) {
 		policy := harm(ctx, suite.Namespace(ctx, "failed-wave"))
 		policy.Spec.Remediation.OnFailure = v1alpha1.FailureHold
 		suite.CreatePolicy(ctx, policy)

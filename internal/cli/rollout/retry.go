@@ -55,20 +55,20 @@ func retry(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 	return said, nil
 }
 
-// withoutPolicy is what a retry comes to where the plan's policy isn't the one that is there, or isn't known to be;
-// false where it is.
+// withoutPolicy is what a retry comes to where the plan's policy isn't the one that is there, or
+// isn't known to be; false where it is.
 func withoutPolicy(ctx context.Context, c client.Client, rem *v1alpha1.Remediation) (string, bool) {
 	name, policy := rem.Spec.Plan.Policy.Name, &v1alpha1.ClusterRegoPolicy{}
 	switch err := c.Get(ctx, client.ObjectKey{Name: name}, policy); {
 	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("policy %s is gone: nothing is planned again, and an alert of remediation %s ends", name,
-			rem.Name), true
+		return fmt.Sprintf("policy %s is gone: nothing is planned again, and an alert of remediation %s ends",
+			name, rem.Name), true
 	case err != nil:
 		return fmt.Sprintf("policy %s is planned again if it is still there; %s", name,
 			connect.Failure("read policy "+name, err)), true
 	case string(policy.UID) != rem.Spec.Plan.Policy.UID:
-		return fmt.Sprintf("policy %s was deleted and recreated since: nothing is planned again for remediation %s, "+
-			"whose alert ends, and the new policy is planned without it", name, rem.Name), true
+		return fmt.Sprintf("policy %s was deleted and recreated since: nothing is planned again for "+
+			"remediation %s, whose alert ends, and the new policy is planned without it", name, rem.Name), true
 	}
 	return "", false
 }

@@ -110,17 +110,19 @@ func TestARetrySaysWhatFollows(t *testing.T) {
 		"the policy is gone": {policy("other", "uid-1"), later,
 			"policy tags is gone: nothing is planned again, and an alert of remediation tags-1 ends"},
 		"the policy was recreated": {policy("tags", "uid-2"), later,
-			"policy tags was deleted and recreated since: nothing is planned again for remediation tags-1, whose " +
-				"alert ends, and the new policy is planned without it"},
+			"policy tags was deleted and recreated since: nothing is planned again for remediation tags-1, " +
+				"whose alert ends, and the new policy is planned without it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ended.DeepCopy(), tc.later, tc.policy).Build()
+			c := fake.NewClientBuilder().WithScheme(scheme).
+				WithObjects(ended.DeepCopy(), tc.later, tc.policy).Build()
 			got, err := retry(t.Context(), c, ended.DeepCopy(), "")
 			if err != nil || got != tc.want {
 				t.Errorf("said %q, %v, want %q", got, err, tc.want)
 			}
 			asked := &v1alpha1.Remediation{}
-			if err := c.Get(t.Context(), client.ObjectKeyFromObject(ended), asked); err != nil || !asked.RetryAsked() {
+			err = c.Get(t.Context(), client.ObjectKeyFromObject(ended), asked)
+			if err != nil || !asked.RetryAsked() {
 				t.Errorf("the retry isn't asked for: %v", err)
 			}
 		})
@@ -135,14 +137,16 @@ func TestARetryOfAPolicyThatCantBeReadClaimsNothing(t *testing.T) {
 	}
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-1"}}
 	rem.Spec.Plan.Policy.Name, rem.Status.Phase = "tags", v1alpha1.PhaseRolledBack
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem.DeepCopy()).WithInterceptorFuncs(interceptor.Funcs{
+	unreadable := interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
 			opts ...client.GetOption) error {
 			if _, ok := o.(*v1alpha1.ClusterRegoPolicy); ok {
 				return errors.New("forbidden")
 			}
 			return c.Get(ctx, key, o, opts...)
-		}}).Build()
+		}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem.DeepCopy()).
+		WithInterceptorFuncs(unreadable).Build()
 	got, err := retry(t.Context(), c, rem, "")
 	if want := "policy tags is planned again if it is still there; "; err != nil || !strings.HasPrefix(got, want) {
 		t.Errorf("said %q, %v, want %q at its beginning", got, err, want)
