@@ -47,9 +47,8 @@ func ProveFix(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject,
 	if len(made) == 0 && len(action.Diff(subject.Object, after)) == 0 {
 		return ProvenFix{}, errors.New("the fix leaves the object as it is")
 	}
-	given := policy.NewAudit(subject.Object, subject.Namespace, now)
-	fixed := policy.NewAudit(after, subject.Namespace, now)
-	given.Beside, fixed.Beside = subject.Beside, slices.Concat(subject.Beside, made, subject.LookedUp(after))
+	given, fixed := subject.Request(now), subject.requestOf(after, now)
+	fixed.Beside = slices.Concat(subject.Beside, made, subject.LookedUp(after))
 	resolved.Before, resolved.After = snapshot.Evaluate(ctx, given), snapshot.Evaluate(ctx, fixed)
 	return resolved, proves(name, resolved.Before, resolved.After)
 }

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
 
@@ -113,7 +112,7 @@ type worker struct {
 }
 
 func (w *worker) judge(ctx context.Context, subject Subject) {
-	request := policy.NewAudit(subject.Object, subject.Namespace, w.opts.Now)
+	request := subject.Request(w.opts.Now)
 	request.Resource = subject.Resource
 	verdicts := w.snapshot.Evaluate(ctx, request)
 	if ctx.Err() != nil {

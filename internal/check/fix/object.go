@@ -84,9 +84,7 @@ func (o *object) publish() error {
 }
 
 func (o *object) judge(ctx context.Context) []catalog.Result {
-	r := policy.NewAudit(o.subject.Object, o.subject.Namespace, o.now)
-	r.Beside = o.subject.Beside
-	return o.snapshot.Evaluate(ctx, r)
+	return o.snapshot.Evaluate(ctx, o.subject.Request(o.now))
 }
 
 // take makes a policy's fix, or says why not.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/check"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
@@ -23,7 +22,7 @@ func tracing(ctx context.Context, out io.Writer, policies *catalog.Snapshot,
 			fmt.Fprintf(out, "trace: no policy concerns %s\n\n", subject.Title())
 			return
 		}
-		request := policy.NewAudit(subject.Object, subject.Namespace, now)
+		request := subject.Request(now)
 		request.Resource = subject.Resource
 		writeTraces(out, subject.Title(), policies.Evaluate(ctx, request), reported)
 	}

@@ -98,13 +98,13 @@ func (c *candidate) concernsLabels(r *policy.Request) bool {
 	return c.byObject == nil || selectsEither(c.byObject, r)
 }
 
-// judgedAtOwner: an audit leaves an object to its owner's verdict. Admission does so
+// judgedAtOwner: an audit leaves an object to its owner's verdict, where it gives one. Admission does so
 // where nothing is refused, and only for what a built-in controller makes: nobody
 // escapes by writing an owner reference. Where something may be refused, what a
 // controller makes is judged, see Maker.
 func (c *candidate) judgedAtOwner(r *policy.Request) bool {
 	if r.Audit {
-		return ownedByJudged(c.definition, r.Kind.GroupKind(), r.Judged())
+		return !r.OwnerAbsent && ownedByJudged(c.definition, r.Kind.GroupKind(), r.Judged())
 	}
 	_, made := Maker(c.definition, r)
 	return made && c.definition.Spec.Admission.Action != v1alpha1.AdmissionDeny &&
