@@ -3,25 +3,62 @@
 package fastyaml
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v2"
 )
 
 // Decode reads a YAML document as sigs.k8s.io/yaml does, and so kubectl: by the
 // rules of YAML 1.1, where "yes" and "on" are true. A key that is written twice is
-// an error. It converts the parser's values itself instead of writing them as JSON
+// an error, as is anything that follows the document: the library itself would say
+// nothing of it. It converts the parser's values itself instead of writing them as JSON
 // and reading that again, which takes as long as the parsing does.
 func Decode(text []byte) (any, error) {
 	var value any
-	if err := yaml.UnmarshalStrict(text, &value); err != nil {
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	documents.SetStrict(true)
+	switch err := documents.Decode(&value); {
+	case errors.Is(err, io.EOF):
+		return nil, nil //nolint:nilnil // what holds no document is null, as for kubectl
+	case err != nil:
+		return nil, err
+	}
+	if err := ended(documents); err != nil {
 		return nil, err
 	}
 	return jsonValue(value)
 }
+
+// ended is an error when a document isn't the last one.
+func ended(documents *yaml.Decoder) error {
+	var next any
+	err := documents.Decode(&next)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return errors.New(follows)
+	case !strings.HasSuffix(err.Error(), unmarked):
+		return err
+	}
+	line := 0 // before the one that is meant, and not told for the first
+	if _, scanErr := fmt.Sscanf(err.Error(), "yaml: line %d:", &line); scanErr != nil {
+		line = 0
+	}
+	return fmt.Errorf("line %d: %s", line+1, follows)
+}
+
+const (
+	// unmarked is what the library says of a second document without a mark.
+	unmarked = "did not find expected <document start>"
+	follows  = "something follows the object: put a line with --- before it"
+)
 
 // jsonValue makes a parsed value one that unstructured content may hold.
 func jsonValue(value any) (any, error) {
