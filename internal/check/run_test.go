@@ -164,6 +164,12 @@ func TestRun(t *testing.T) {
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: shop}\ndata: {hat: aHVzaGh1c2g=}\n",
 			[]string{"4 Secret shop/a hats: the hat [censored] is forbidden"},
 		},
+		"an object within one of another kind": {
+			"kubectl applies it", inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}),
+			"apiVersion: v1\nkind: Service\nmetadata: {name: s}\nitems:\n" +
+				"- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}, data: {hat: top}}\n",
+			[]string{"5 ConfigMap shop/a hats: the hat top is forbidden"},
+		},
 		"a policy among the manifests": {
 			"it is an object as any other",
 			inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("hats", hats, "ConfigMap")}),

@@ -2,10 +2,7 @@
 
 package manifest
 
-import (
-	"strconv"
-	"sync"
-)
+import "sync"
 
 // Document is one object of a file.
 type Document struct {
@@ -82,27 +79,4 @@ func (s *source) lineOf(pointer string) int {
 		return 0
 	}
 	return s.line + line - 1
-}
-
-// objects gives the objects within a decoded value: itself, or the elements of a
-// list, or the items of a List kind, of which one may hold another.
-func objects(value any, pointer string, each func(object map[string]any, pointer string)) {
-	switch v := value.(type) {
-	case []any:
-		for i, element := range v {
-			objects(element, pointer+"/"+strconv.Itoa(i), each)
-		}
-	case map[string]any:
-		items, isList := listItems(v)
-		if !isList {
-			each(v, pointer)
-			return
-		}
-		for i, item := range items {
-			objects(item, pointer+"/items/"+strconv.Itoa(i), each)
-		}
-	case nil:
-	default:
-		each(nil, pointer)
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +19,6 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"evenkeel.dev/evenkeel/internal/manifest/fastyaml"
-	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // Options tune Read.
@@ -166,43 +164,6 @@ func (p *part) unreadable(err error) *Problem {
 	return problem
 }
 
-// gather makes documents of what was decoded.
-func (r *reader) gather(opts Options, w *walker) ([]Document, error) {
-	problems := slices.Concat(w.problems, r.wrong)
-	var documents []Document
-	index, last := 0, -1
-	for i := range r.parts {
-		p := &r.parts[i]
-		f := w.files[p.file]
-		if p.file != last {
-			index, last = 0, p.file
-		}
-		if p.problem != nil {
-			p.problem.File = f.path
-			problems = append(problems, *p.problem)
-			continue
-		}
-		origin := &source{text: p.text, line: p.line, library: opts.Library}
-		objects(p.value, "", func(object map[string]any, pointer string) {
-			d := Document{File: f.path, Index: index, Object: object, source: origin,
-				place: Place{Start: p.offset, End: p.offset + len(p.text), Pointer: pointer}}
-			index++
-			if d.Line = p.firstLine(); pointer != "" {
-				d.Line = d.LineOf("")
-			}
-			switch message, foreign := kindProblem(object); {
-			case message == "":
-				documents = append(documents, d)
-			case foreign && f.walked:
-				opts.Skipped(Problem{File: d.File, Line: d.Line, Message: message})
-			default:
-				problems = append(problems, Problem{File: d.File, Line: d.Line, Message: message})
-			}
-		})
-	}
-	return documents, errorOf(problems)
-}
-
 // firstLine is the line of the first thing written that is no comment.
 func (p *part) firstLine() int {
 	line := p.line
@@ -214,26 +175,4 @@ func (p *part) firstLine() int {
 		line++
 	}
 	return p.line
-}
-
-// kindProblem says why a value is no Kubernetes object; foreign that it doesn't
-// mean to be one.
-func kindProblem(object map[string]any) (message string, foreign bool) {
-	apiVersion, _ := object["apiVersion"].(string)
-	kind, _ := object["kind"].(string)
-	switch {
-	case apiVersion != "" && kind != "":
-		if strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") {
-			return "kustomize reads it, not the cluster: check what it builds, with: kustomize build DIR | evenkeel " +
-				"check -", true
-		}
-		return "", false
-	case apiVersion == "" && kind == "":
-		return "it isn't a Kubernetes object: it has neither apiVersion nor kind", true
-	case kind == "":
-		return "kind is missing: say which kind of object it is, for example kind: Deployment", false
-	default:
-		return fmt.Sprintf("apiVersion is missing: say which version of %s it is, for example apiVersion: apps/v1",
-			prose.Shown(kind)), false
-	}
 }

@@ -5,6 +5,7 @@ package manifest_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,6 +111,21 @@ func TestReadFindsEachObjectWithItsLine(t *testing.T) {
 		"a typed list without kinds": {
 			"the list says them", "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n",
 			[]found{{4, 0, "Pod", "a"}}},
+		"items of another kind": {"kubectl makes a list of whatever has items",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n",
+			[]found{{5, 0, "Pod", "a"}}},
+		"items of another kind, without their own": {"they get that of what holds them",
+			"apiVersion: v1\nkind: Pod\nitems:\n- metadata: {name: a}\n- {kind: \"\", apiVersion: ~, metadata: {name: b}}\n",
+			[]found{{4, 0, "Pod", "a"}, {5, 1, "Pod", "b"}}},
+		"a typed list with empty kinds": {"they are missing, too",
+			"apiVersion: v1\nkind: PodList\nitems:\n- {apiVersion: \"\", kind: 3, metadata: {name: a}}\n",
+			[]found{{4, 0, "Pod", "a"}}},
+		"another kind without any item": {"kubectl applies nothing of it, others may apply it",
+			"apiVersion: v1\nkind: Pod\nitems: []\n---\napiVersion: v1\nkind: Node\nitems:\n",
+			[]found{{1, 0, "Pod", ""}, {5, 1, "Node", ""}}},
+		"an empty list": {"it holds nothing", "apiVersion: v1\nkind: PodList\nitems: []\n", nil},
+		"what is no list within a list": {"kubectl takes it as it is", "apiVersion: v1\nkind: List\nitems:\n" +
+			"- {apiVersion: x.io/v1, kind: AllowList, items: {a: b}}\n", []found{{4, 0, "AllowList", ""}}},
 		"a list in a list": {"it is unpacked too", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: " +
 			"v1\n  kind: List\n  items:\n  - {apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
 			[]found{{7, 0, "Pod", "b"}}},
@@ -190,6 +206,19 @@ func TestReadSaysWhatIsWrongAndWhere(t *testing.T) {
 			"<stdin>:4: it isn't valid YAML: something follows the object"},
 		"what is no YAML after an object": {"with the parser's line", good + "--- {apiVersion: v1, kind: Pod}\n\n@x\n",
 			"<stdin>:6: it isn't valid YAML: found character that cannot start any token"},
+		"an object whose items are text": {"kubectl takes it for a list, and fails",
+			good + "apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\nitems:\n- x\n- y\n",
+			"<stdin>:8: kubectl takes AllowList a for a list, since it has items, and fails: /items/0 isn't an object"},
+		"an object whose items are no list": {"kubectl takes it for a list, and fails",
+			good + "apiVersion: v1\nkind: Pod\nitems: {a: b}\n",
+			"<stdin>:6: kubectl takes Pod for a list, since it has items, and fails: /items isn't a list"},
+		"an item that is missing": {"it isn't left out", good + "apiVersion: v1\nkind: PodList\nitems: [null]\n",
+			"<stdin>:6: kubectl takes PodList for a list, since it has items, and fails: /items/0 isn't an object"},
+		"an item of a List without kind": {"the List says none", good + "apiVersion: v1\nkind: List\nitems: [{a: b}]\n",
+			"<stdin>:6: kind is missing"},
+		"a List without apiVersion, of an item without kind": {"it isn't left out",
+			good + "kind: List\nitems: [{a: b}]\n", "<stdin>:5: it isn't a Kubernetes object"},
+		"what has items and no kind": {"it is no object", good + "items: [a]\n", "<stdin>:4: it isn't a Kubernetes object"},
 		"a JSON key written twice": {
 			"one of the two would be lost", `{"apiVersion":"v1","kind":"Pod"} {"kind":"Pod","kind":"Node"}`,
 			`duplicate field "kind"`},
@@ -297,6 +326,34 @@ func TestReadLeavesOutWhatMayNeverEnd(t *testing.T) {
 		at("zero.json") + ": it is a device, not a file",
 	}
 	if diff := cmp.Diff(want, skipped); diff != "" {
+		t.Errorf("what is skipped (-want +got):\n%s", diff)
+	}
+}
+
+// TestReadLeavesOutNoItem: a directory may hold other files than manifests, but a list of objects is none of them.
+func TestReadLeavesOutNoItem(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.yaml": "kind: List\nitems:\n- {a: b}\n", "b.yaml": "apiVersion: x.io/v1\nkind: AllowList\nitems: [x]\n",
+		"values.yaml": "items: [x]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var skipped, problems []string
+	_, err := manifest.Read(t.Context(), []string{dir}, nil, manifest.Options{
+		Skipped: func(p manifest.Problem) { skipped = append(skipped, filepath.Base(p.File)) }})
+	var wrong *manifest.Error
+	if errors.As(err, &wrong) {
+		for _, p := range wrong.Problems {
+			problems = append(problems, fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line))
+		}
+	}
+	if diff := cmp.Diff([]string{"a.yaml:3", "b.yaml:3"}, problems); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"values.yaml"}, skipped); diff != "" {
 		t.Errorf("what is skipped (-want +got):\n%s", diff)
 	}
 }

@@ -54,6 +54,11 @@ kind: Waiver
 metadata: {name: legacy, namespace: shop}
 spec: {policies: [privileged-containers], match: {}, reason: debugging, expirationTime: "2999-01-01T00:00:00Z"}
 `,
+		"within.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nitems:\n- " +
+			strings.ReplaceAll(strings.TrimSpace(privilegedPod), "\n", "\n  ") + "\n",
+		"owned.yaml": strings.Replace(privilegedPod, "metadata: {", "metadata: {ownerReferences: [{apiVersion: apps/v1, "+
+			"kind: ReplicaSet, name: x, uid: a, controller: true}], ", 1),
+		"after.yaml":          "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\"}\n" + privilegedPod,
 		"waived/expired.yaml": "",
 		"empty/readme.md":     "",
 		"mistaken/p.yaml": `apiVersion: evenkeel.dev/v1alpha1
@@ -103,6 +108,10 @@ spec:
 		"a violation": {
 			[]string{at("bad.yaml")}, command.ExitFailed,
 			[]string{"bad.yaml:9  Critical  privileged-containers", "policies are violated"}},
+		"one that is an item of another kind": {[]string{at("within.yaml")}, command.ExitFailed, []string{"1 violation"}},
+		"one that names an owner":             {[]string{at("owned.yaml")}, command.ExitFailed, []string{"1 violation"}},
+		"one after an object in JSON": {[]string{at("after.yaml")}, command.ExitFailure,
+			[]string{"after.yaml:2: it isn't valid YAML: something follows the object"}},
 		"a directory and a file of it": {[]string{dir + "/mixed", at("mixed/good.yaml")}, 0,
 			[]string{"1 object, 0 violations", "skipped", "helm template", "kustomize build",
 				"values.yaml:1: it isn't a Kubernetes object"}},
