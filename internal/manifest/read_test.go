@@ -112,10 +112,12 @@ func TestReadFindsEachObjectWithItsLine(t *testing.T) {
 			"the list says them", "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n",
 			[]found{{4, 0, "Pod", "a"}}},
 		"items of another kind": {"kubectl makes a list of whatever has items",
-			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nitems:\n" +
+				"- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n",
 			[]found{{5, 0, "Pod", "a"}}},
 		"items of another kind, without their own": {"they get that of what holds them",
-			"apiVersion: v1\nkind: Pod\nitems:\n- metadata: {name: a}\n- {kind: \"\", apiVersion: ~, metadata: {name: b}}\n",
+			"apiVersion: v1\nkind: Pod\nitems:\n- metadata: {name: a}\n" +
+				"- {kind: \"\", apiVersion: ~, metadata: {name: b}}\n",
 			[]found{{4, 0, "Pod", "a"}, {5, 1, "Pod", "b"}}},
 		"a typed list with empty kinds": {"they are missing, too",
 			"apiVersion: v1\nkind: PodList\nitems:\n- {apiVersion: \"\", kind: 3, metadata: {name: a}}\n",
@@ -218,7 +220,8 @@ func TestReadSaysWhatIsWrongAndWhere(t *testing.T) {
 			"<stdin>:6: kind is missing"},
 		"a List without apiVersion, of an item without kind": {"it isn't left out",
 			good + "kind: List\nitems: [{a: b}]\n", "<stdin>:5: it isn't a Kubernetes object"},
-		"what has items and no kind": {"it is no object", good + "items: [a]\n", "<stdin>:4: it isn't a Kubernetes object"},
+		"what has items and no kind": {"it is no object", good + "items: [a]\n",
+			"<stdin>:4: it isn't a Kubernetes object"},
 		"a JSON key written twice": {
 			"one of the two would be lost", `{"apiVersion":"v1","kind":"Pod"} {"kind":"Pod","kind":"Node"}`,
 			`duplicate field "kind"`},

@@ -149,6 +149,14 @@ func TestRun(t *testing.T) {
 				"{name: b}\n  data: {x: \"2\"}\n",
 			[]string{"<stdin>:5 p: add /data/x"}, nil,
 		},
+		"an item of another kind, with an empty one": {
+			"it gets its kind, and what holds it stays",
+			map[string]string{"p": needs("x", "2")},
+			"apiVersion: v1\nkind: ConfigMap\ndata: {x: \"0\"}\nitems:\n- kind: \"\"\n  data: {x: \"1\"}\n",
+			"apiVersion: v1\nkind: ConfigMap\ndata: {x: \"0\"}\nitems:\n- kind: \"ConfigMap\"\n  data: " +
+				"{x: \"2\"}\n  apiVersion: v1\n",
+			[]string{"<stdin>:6 p: add /data/x"}, nil,
+		},
 		"two documents, one of them good": {
 			"the good one stays byte for byte",
 			map[string]string{"p": needs("x", "2")},
