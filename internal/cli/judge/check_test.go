@@ -56,8 +56,8 @@ spec: {policies: [privileged-containers], match: {}, reason: debugging, expirati
 `,
 		"within.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nitems:\n- " +
 			strings.ReplaceAll(strings.TrimSpace(privilegedPod), "\n", "\n  ") + "\n",
-		"owned.yaml": strings.Replace(privilegedPod, "metadata: {", "metadata: {ownerReferences: [{apiVersion: apps/v1, "+
-			"kind: ReplicaSet, name: x, uid: a, controller: true}], ", 1),
+		"owned.yaml": strings.Replace(privilegedPod, "metadata: {", "metadata: {ownerReferences: "+
+			"[{apiVersion: apps/v1, kind: ReplicaSet, name: x, uid: a, controller: true}], ", 1),
 		"after.yaml":          "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\"}\n" + privilegedPod,
 		"waived/expired.yaml": "",
 		"empty/readme.md":     "",
@@ -108,8 +108,9 @@ spec:
 		"a violation": {
 			[]string{at("bad.yaml")}, command.ExitFailed,
 			[]string{"bad.yaml:9  Critical  privileged-containers", "policies are violated"}},
-		"one that is an item of another kind": {[]string{at("within.yaml")}, command.ExitFailed, []string{"1 violation"}},
-		"one that names an owner":             {[]string{at("owned.yaml")}, command.ExitFailed, []string{"1 violation"}},
+		"one that is an item of another kind": {
+			[]string{at("within.yaml")}, command.ExitFailed, []string{"1 violation"}},
+		"one that names an owner": {[]string{at("owned.yaml")}, command.ExitFailed, []string{"1 violation"}},
 		"one after an object in JSON": {[]string{at("after.yaml")}, command.ExitFailure,
 			[]string{"after.yaml:2: it isn't valid YAML: something follows the object"}},
 		"a directory and a file of it": {[]string{dir + "/mixed", at("mixed/good.yaml")}, 0,
