@@ -101,7 +101,14 @@ func (s *Snapshot) Concerning(r *policy.Request) []*v1alpha1.ClusterRegoPolicy {
 // doesn't concern the request. No earlier verdict is reused: what is asked of one policy proves a fix, or what stood
 // there before.
 func (s *Snapshot) EvaluateOne(ctx context.Context, name string, r *policy.Request) (res Result, matched bool) {
-	if !slices.Contains(s.index.Match(r), name) {
+	return s.EvaluateWhereMatched(ctx, name, r, r)
+}
+
+// EvaluateWhereMatched is EvaluateOne where another request says whether the policy concerns it, such as one of another
+// operation.
+func (s *Snapshot) EvaluateWhereMatched(ctx context.Context, name string, r, by *policy.Request) (res Result,
+	matched bool) {
+	if !slices.Contains(s.index.Match(by), name) {
 		return Result{}, false
 	}
 	input, err := rego.NewInputOf(r, s.fields(r.Kind.GroupKind(), name))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,17 +36,13 @@ func newJudge(fsys fs.FS, suiteFile string, t *test, engine rego.Engine) (*judge
 	if err != nil {
 		return nil, err
 	}
-	replicated, err := t.replicated(fsys, suiteFile)
-	if err != nil {
-		return nil, err
-	}
 	policies := catalog.New(catalog.Options{TimeLimit: reports.TimeLimit, Engine: engine})
 	made, silent := "", false
 	for _, d := range read {
 		silent = silent || !gatekeeper.Enforces(d.Object, gatekeeper.GatorPoint)
 	}
 	opts := gatekeeper.Options{Kinds: t.kinds(fsys, suiteFile), InMemory: true}
-	for _, item := range gatekeeper.Migrate(append(read, replicated), opts) {
+	for _, item := range gatekeeper.Migrate(append(read, t.replicated(fsys, suiteFile)), opts) {
 		if err := enforce(policies, &item); err != nil {
 			return nil, fmt.Errorf("%s: %w", item.Object, err)
 		}
@@ -80,14 +77,12 @@ func (t *test) documents(fsys fs.FS, suiteFile string) ([]manifest.Document, err
 	return append(template, constraint...), nil
 }
 
-// replicated is the Config that gator acts as if there were: every object of an inventory can be looked up.
-func (t *test) replicated(fsys fs.FS, suiteFile string) (manifest.Document, error) {
+// replicated is the Config that gator acts as if there were: every object of an inventory can be looked up. Of an
+// inventory that can't be read, its case tells.
+func (t *test) replicated(fsys fs.FS, suiteFile string) manifest.Document {
 	var kinds []any
 	for i := range t.Cases {
-		others, err := t.Cases[i].others(fsys, suiteFile)
-		if err != nil {
-			return manifest.Document{}, err
-		}
+		others, _ := t.Cases[i].others(fsys, suiteFile)
 		for _, object := range others {
 			gvk := (&unstructured.Unstructured{Object: object}).GroupVersionKind()
 			kinds = append(kinds, map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind})
@@ -95,7 +90,7 @@ func (t *test) replicated(fsys fs.FS, suiteFile string) (manifest.Document, erro
 	}
 	return manifest.Document{Object: map[string]any{"apiVersion": "config.gatekeeper.sh/v1alpha1", "kind": "Config",
 		"metadata": map[string]any{"name": "config"},
-		"spec":     map[string]any{"sync": map[string]any{"syncOnly": kinds}}}}, nil
+		"spec":     map[string]any{"sync": map[string]any{"syncOnly": kinds}}}}
 }
 
 // kinds are those of the objects that the cases give, which constraints on every kind judge. What can't be read,
@@ -127,7 +122,6 @@ func enforce(policies *catalog.Catalog, item *gatekeeper.Item) error {
 		return policies.SetTemplate(item.Template)
 	case item.Policy != nil:
 		item.Policy.SetDefaults()
-		// A constraint judges whatever request it is given.
 		item.Policy.Spec.Admission.Operations = []v1alpha1.Operation{v1alpha1.OperationCreate,
 			v1alpha1.OperationUpdate, v1alpha1.OperationDelete}
 		return policies.Set(item.Policy)
@@ -141,6 +135,35 @@ func (j *judge) violations(ctx context.Context, r *policy.Request, others []map[
 	if j.silent {
 		return nil, nil
 	}
-	result, _ := j.snapshot.Seeing(inventory.NewFixed(others, nil)).EvaluateOne(ctx, j.policy, r)
+	by := *r
+	by.Operation = policy.Create // gator matches a request of any operation, and one of none
+	if j.lacksNamespace(&by) {
+		return unmatched(r)
+	}
+	result, _ := j.snapshot.Seeing(inventory.NewFixed(others, nil)).EvaluateWhereMatched(ctx, j.policy, r, &by)
 	return result.Decision.Violations, result.Decision.Err
+}
+
+// lacksNamespace says that the constraint can't be said to match for want of the Namespace. Even a selector of every
+// namespace asks for it.
+func (j *judge) lacksNamespace(r *policy.Request) bool {
+	if r.Namespace == "" || r.NamespaceObject != nil || r.Kind.GroupKind() == (policy.GroupKind{Kind: "Namespace"}) {
+		return false
+	}
+	return slices.ContainsFunc(j.snapshot.Concerning(r), func(p *v1alpha1.ClusterRegoPolicy) bool {
+		return p.Name == j.policy && p.Spec.Match.NamespaceSelector != nil
+	})
+}
+
+// unmatched is what gator finds of an object of which it can't say for want of the Namespace whether the constraint
+// matches: that is a violation.
+func unmatched(r *policy.Request) ([]policy.Violation, error) {
+	metadata := policy.Metadata(r.Judged())
+	if namespace, _ := metadata["namespace"].(string); namespace == "" {
+		return nil, fmt.Errorf("metadata.namespace is missing of an object in the namespace %s: write it, as the API "+
+			"server does", r.Namespace)
+	}
+	name, _ := metadata["name"].(string)
+	return []policy.Violation{{Message: "unable to match constraints: error matching the requested object: " + name +
+		" :failed to run Match criteria: namespace selector for namespace-scoped object but missing Namespace"}}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -31,15 +32,21 @@ func (c *testCase) request(fsys fs.FS, suiteFile string, others []map[string]any
 		return nil, fmt.Errorf("%s holds %s: a case is of one", c.Object, prose.Count(len(objects), "object"))
 	}
 	object := objects[0].Object
-	version, _ := object["apiVersion"].(string)
 	r := policy.NewAudit(object, nil, reports.Now())
-	if object["kind"] == "AdmissionReview" && strings.HasPrefix(version, admissionv1.GroupName+"/") {
+	namespace := r.Namespace
+	if isReview(object) {
 		if r, err = reviewed(object); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Object, err)
 		}
+		namespace, _, _ = unstructured.NestedString(object, "request", "namespace")
 	}
-	place(r, others)
+	r.NamespaceObject = namespaceAmong(others, namespace)
 	return r, nil
+}
+
+func isReview(object map[string]any) bool {
+	version, _ := object["apiVersion"].(string)
+	return object["kind"] == "AdmissionReview" && strings.HasPrefix(version, admissionv1.GroupName+"/")
 }
 
 // reviewed is the request of an AdmissionReview.
@@ -101,16 +108,14 @@ func (c *testCase) others(fsys fs.FS, suiteFile string) ([]map[string]any, error
 	return all, nil
 }
 
-// place gives the request its namespace: that of the inventory, if it is there.
-func place(r *policy.Request, others []map[string]any) {
-	if r.Namespace == "" {
-		return
-	}
-	r.NamespaceObject = map[string]any{"apiVersion": "v1", "kind": "Namespace",
-		"metadata": map[string]any{"name": r.Namespace}}
+// namespaceAmong is the Namespace of a name among the objects of an inventory; nil where it isn't there. Of an
+// AdmissionReview gator asks for the one that the request names, whatever its object says.
+func namespaceAmong(others []map[string]any, name string) (found map[string]any) {
 	for _, object := range others {
-		if object["kind"] == "Namespace" && policy.Metadata(object)["name"] == r.Namespace {
-			r.NamespaceObject = object
+		if name != "" && object["apiVersion"] == "v1" && object["kind"] == "Namespace" &&
+			policy.Metadata(object)["name"] == name {
+			found = object
 		}
 	}
+	return found
 }

@@ -36,7 +36,7 @@ type runner struct {
 	report  *reports.Report
 }
 
-// test runs the cases of a test, or has its constraint refused.
+// test runs the cases of a test, or has its constraint refused. A constraint that can't be tested fails it once.
 func (r *runner) test(ctx context.Context, s *suite, t *test) {
 	if t.Invalid {
 		if r.runs(t.Name, t.Skip) {
@@ -44,25 +44,34 @@ func (r *runner) test(ctx context.Context, s *suite, t *test) {
 		}
 		return
 	}
-	var by *judge
-	var err error
+	cases, asked := r.chosen(t)
+	if !asked {
+		return
+	}
+	by, err := newJudge(r.fsys, s.file, t, r.options.Engine)
+	if err != nil {
+		r.report.Record([]reports.Failure{{File: s.file, Subject: t.Name, Got: err.Error(),
+			Expected: "a constraint that can be tested"}})
+		return
+	}
+	for _, c := range cases {
+		r.report.Record(r.prove(ctx, s, c, by, reports.Failure{File: s.file, Subject: t.Name + "/" + c.Name}))
+	}
+}
+
+// chosen are the cases of a test that are to be run. It is asked whether its constraint can be tested even where there
+// are none: gator fails a test of which that can't.
+func (r *runner) chosen(t *test) (cases []*testCase, asked bool) {
+	asked = !t.Skip && r.options.Runs(t.Name)
 	for i := range t.Cases {
 		c := &t.Cases[i]
-		failure := reports.Failure{File: s.file, Subject: t.Name + "/" + c.Name,
-			Expected: "a constraint that can be tested"}
-		if !r.runs(failure.Subject, t.Skip || c.Skip) {
-			continue
+		name := t.Name + "/" + c.Name
+		if r.runs(name, t.Skip || c.Skip) {
+			cases = append(cases, c)
 		}
-		if by == nil && err == nil {
-			by, err = newJudge(r.fsys, s.file, t, r.options.Engine)
-		}
-		if err != nil {
-			failure.Got = err.Error()
-			r.report.Record([]reports.Failure{failure})
-			continue
-		}
-		r.report.Record(r.prove(ctx, s, c, by, failure))
+		asked = asked || !t.Skip && r.options.Runs(name)
 	}
+	return cases, asked
 }
 
 // runs says whether a test or a case is to be run, and counts those that are to be skipped.

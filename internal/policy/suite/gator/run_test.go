@@ -46,6 +46,8 @@ spec:
           input.review.userInfo.username == "mallory"
         }
 `,
+		"anywhere.yaml": strings.ReplaceAll(constraint, "rest: x",
+			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}], namespaceSelector: {}}"),
 		"inventory.yaml": strings.ReplaceAll(constraint, "rest: x",
 			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}], "+
 				"namespaceSelector: {matchLabels: {held: \"true\"}}}\n  parameters: {labels: [team]}"),
@@ -60,7 +62,10 @@ spec:
 		"bare.yaml":  "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}",
 		"good.yaml":  "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {team: x, app: y}}}",
 		"two.yaml":   "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod}",
-		"held.yaml":  "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {held: \"true\"}}}",
+		"free.yaml":  "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
+		"namesake.yaml": "{apiVersion: example.org/v1, kind: Namespace, metadata: {name: shop, " +
+			"labels: {held: \"true\"}}}",
+		"held.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {held: \"true\"}}}",
 		"delete.yaml": `apiVersion: admission.k8s.io/v1
 kind: AdmissionReview
 request:
@@ -84,6 +89,18 @@ request:
 	renamed := func(file, old, name string) *fstest.MapFile {
 		return &fstest.MapFile{Data: bytes.Replace(fsys["suites/labels/"+file].Data, []byte("{name: "+old+"}"),
 			[]byte("{name: "+name+"}"), 1)}
+	}
+	for name, from := range map[string][2]string{
+		"unsaid":   {"operation: UPDATE", "name: a"},
+		"connect":  {"operation: UPDATE", "operation: CONNECT"},
+		"odd":      {"operation: UPDATE", "operation: PATCH"},
+		"unplaced": {"name: a, namespace: shop, labels", "name: a, labels"},
+	} {
+		text := strings.Replace(string(fsys["suites/labels/kindless.yaml"].Data), from[0], from[1], 1)
+		if name == "unplaced" {
+			text += "  namespace: shop\n"
+		}
+		fsys["suites/labels/"+name+".yaml"] = &fstest.MapFile{Data: []byte(text)}
 	}
 	fsys["suites/labels/dotted/template.yaml"] = renamed("template.yaml", "mustlabel", "must.label")
 	fsys["suites/labels/dotted.yaml"] = renamed("constraint.yaml", "labels", strings.Repeat("labels.", 9)+"team")
@@ -137,8 +154,23 @@ func TestACaseHoldsAsItDoesInGator(t *testing.T) {
 		"no object":                    {"nowhere", "", "{}", "paths are relative to the suite's"},
 		"two objects":                  {"two", "", "{}", "two.yaml holds 2 objects"},
 		"a request of nothing":         {"empty", "", "{}", "has no object"},
-		"another namespace":            {"bare", "inventory", "{violations: no}", ""},
-		"a namespace of the inventory": {"bare", "inventory, inventory: [held.yaml]", "{violations: 1}", ""},
+		"an unknown namespace":         {"bare", "inventory", "{violations: 1, message: missing Namespace}", ""},
+		"a namespace of the inventory": {"bare", "inventory, inventory: [held.yaml]",
+			"{violations: 1, message: label team}", ""},
+		"another namespace": {"bare", "inventory, inventory: [free.yaml]", "{violations: no}", ""},
+		"a namesake Namespace": {"bare", "inventory, inventory: [namesake.yaml]",
+			"{message: missing Namespace}", ""},
+		"an unknown namespace of another kind": {"thing", "inventory", "{violations: no}", ""},
+		"an unknown namespace of an object in none": {
+			"unplaced", "inventory", "{}", "metadata.namespace is missing"},
+		"a request that names no namespace": {"kindless", "inventory, inventory: [held.yaml]",
+			"{violations: 1, message: missing Namespace}", ""},
+		"every namespace, one that is unknown": {"bare", "anywhere", "{violations: 1, message: missing Namespace}", ""},
+		"a request of no operation":            {"unsaid", "", "{violations: 1, message: label app is}", ""},
+		"a request of no operation that must pass": {
+			"unsaid", "", "{violations: no}", "want no violation, got 1"},
+		"a request to connect":                  {"connect", "", "{violations: 1, message: label app is}", ""},
+		"a request of an operation of nobody's": {"odd", "", "{violations: 1, message: label app is}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			by, inventory := "constraint", ""
@@ -184,6 +216,24 @@ func TestATestOfAConstraint(t *testing.T) {
 			says: "bare.yaml holds no constraint"},
 		"an expansion": {test: "constraint: constraint.yaml, expansion: e.yaml" + one, failed: 1,
 			says: "expansion: "},
+		"no case, and no constraint": {test: "template: template.yaml", failed: 1, says: "t: want a constraint that"},
+		"cases misspelt, and a constraint that doesn't fit": {
+			test: "constraint: unfit.yaml, case: [{name: c}]", failed: 1, says: "labels"},
+		"cases misspelt": {test: "constraint: constraint.yaml, case: [{name: c}]"},
+		"every case skipped, and a template that isn't there": {test: "template: nowhere.yaml, " +
+			"constraint: constraint.yaml, cases: [{name: c, skip: true}]", skipped: 1, failed: 1,
+			says: "nowhere.yaml"},
+		"a broken constraint fails a test once": {test: "constraint: unfit.yaml, " +
+			"cases: [{name: c, object: bare.yaml}, {name: d, object: bare.yaml}]", failed: 1, says: "t: want"},
+		"an inventory of a case that is skipped": {test: "constraint: constraint.yaml, cases: [{name: c, " +
+			"object: bare.yaml, assertions: [{}]}, {name: d, skip: true, inventory: [nowhere.yaml]}]",
+			passed: 1, skipped: 1},
+		"an inventory that isn't there": {test: "constraint: constraint.yaml, cases: [{name: c, " +
+			"object: bare.yaml, assertions: [{}], inventory: [nowhere.yaml]}]", failed: 1, says: "t/c: "},
+		"a skipped test of no constraint":           {test: "skip: true"},
+		"a test of no constraint that isn't chosen": {test: "cases: [{name: c}]", chosen: "elsewhere"},
+		"a test of no constraint that is chosen": {test: "cases: [{name: c, skip: true}]", chosen: "^t$", failed: 1,
+			skipped: 1, says: "constraint is missing"},
 		"a test that is skipped":   {test: "constraint: constraint.yaml, skip: true" + one, skipped: 1},
 		"a test that isn't chosen": {test: "constraint: constraint.yaml" + one, chosen: "elsewhere"},
 		"a test that is chosen":    {test: "constraint: constraint.yaml" + one, chosen: "^t/c$", passed: 1},
@@ -215,6 +265,8 @@ func TestASuiteThatCantBeReadIsAnError(t *testing.T) {
 		"a negative":  "[{name: t, cases: [{name: c, assertions: [{violations: -1}]}]}]",
 		"not a list":  "{name: t}",
 		"not a truth": "[{name: t, skip: often}]",
+		"no YAML":     "[{name: t",
+		"a key twice": "[{name: t, name: u}]",
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys := fstest.MapFS{"a/s.yaml": {Data: []byte(strings.TrimSuffix(head, "\n") + " " + text + "\n")}}

@@ -4,11 +4,13 @@ package gator
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -58,10 +60,10 @@ func suites(fsys fs.FS, root string) ([]*suite, error) {
 			return err
 		case entry.IsDir() && file != root && strings.HasPrefix(entry.Name(), "."):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !isYAML(file):
+		case entry.IsDir() || !isYAML(file):
 			return nil
 		}
-		s, err := readSuite(fsys, file)
+		s, err := readEntry(fsys, file, entry.Type())
 		if s != nil {
 			found = append(found, s)
 		}
@@ -74,6 +76,25 @@ func suites(fsys fs.FS, root string) ([]*suite, error) {
 }
 
 func isYAML(file string) bool { return path.Ext(file) == ".yaml" || path.Ext(file) == ".yml" }
+
+// readEntry reads a suite in a file, or in what a link leads to; nil for what leads to no file.
+func readEntry(fsys fs.FS, file string, mode fs.FileMode) (*suite, error) {
+	if mode&fs.ModeSymlink != 0 {
+		info, err := fs.Stat(fsys, file)
+		if err != nil {
+			return nil, err
+		}
+		mode = info.Mode().Type()
+	}
+	if !mode.IsRegular() {
+		return nil, nil //nolint:nilnil // a directory may lead back, and anything else may never end
+	}
+	return readSuite(fsys, file)
+}
+
+// declared is the line by which a file says that it is a suite, which is known of one that is no YAML too.
+var declared = regexp.MustCompile(
+	`(?m)^[ \t{]*["']?apiVersion["']?[ \t]*:[ \t]*["']?` + regexp.QuoteMeta(group) + `/`)
 
 // readSuite reads a suite; nil for a file that is something else.
 func readSuite(fsys fs.FS, file string) (*suite, error) {
@@ -88,11 +109,18 @@ func readSuite(fsys fs.FS, file string) (*suite, error) {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	if yaml.Unmarshal(text, &head) != nil || !strings.HasPrefix(head.APIVersion, group+"/") || head.Kind != "Suite" {
+	switch err := yaml.Unmarshal(text, &head); {
+	case err != nil && declared.Match(text):
+		return nil, fmt.Errorf("%s says that it is of %s and can't be read: %w", file, group, err)
+	case err != nil || !strings.HasPrefix(head.APIVersion, group+"/") || head.Kind != "Suite":
 		return nil, nil //nolint:nilnil // it only names the group
 	}
 	s := &suite{file: file}
-	if err := yaml.Unmarshal(text, s); err != nil {
+	written, err := yaml.YAMLToJSONStrict(text)
+	if err == nil {
+		err = json.Unmarshal(written, s)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return s, nil
