@@ -27,11 +27,14 @@ func (s *policySet) addPath(ctx context.Context, c *policyChoice, path string) e
 		return command.Exit(command.ExitUsage, fmt.Errorf("--policy: %w", err))
 	}
 	if rego {
-		return s.addRego(&c.rego, path, c.stderr)
+		if err := s.addRego(&c.rego, path, c.stderr); err != nil {
+			return err
+		}
+		return c.refuseYAML(ctx, path)
 	}
-	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{Library: c.reader.Library()})
+	documents, err := c.documents(ctx, path)
 	if err != nil {
-		return command.Exit(command.ExitFailure, err)
+		return err
 	}
 	before, known := s.size(), len(s.policies)
 	if err := s.addDocuments(ctx, documents, "default"); err != nil {

@@ -3,6 +3,7 @@
 package judge
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -101,6 +102,114 @@ func TestWhatIsNotInForceIsLeftOutWhereThatIsTold(t *testing.T) {
 			if err == nil && (len(got.Policies()) != 1 || len(left) != 1 ||
 				!strings.Contains(left[0], "policy orphan: ")) {
 				t.Errorf("in force: %v, left out: %v", got.Policies(), left)
+			}
+		})
+	}
+}
+
+// yamlOf is a policy that denies a ConfigMap of a name.
+func yamlOf(name string) string {
+	return `apiVersion: evenkeel.dev/v1alpha1
+kind: ClusterRegoPolicy
+metadata: {name: ` + name + `}
+spec:
+  title: T
+  match: {resources: [{apiGroups: [""], kinds: [ConfigMap]}]}
+  rego:
+    main: |
+      package p
+
+      import rego.v1
+
+      deny contains "it is ` + name + `" if input.object.metadata.name == "` + name + `"
+`
+}
+
+func regoOf(name string) string {
+	return `# METADATA
+# title: T
+# custom:
+#   id: ` + name + `
+#   match: {resources: [{apiGroups: [""], kinds: [ConfigMap]}]}
+package ` + name + `
+
+import rego.v1
+
+deny contains "no" if input.object.metadata.name == "` + name + `"
+`
+}
+
+// TestNothingInAPolicyFolderIsLeftOutInSilence: the manifest violates what isn't read of each folder, and a check of it
+// by the rest would end well.
+func TestNothingInAPolicyFolderIsLeftOutInSilence(t *testing.T) {
+	const template = "apiVersion: templates.gatekeeper.sh/v1\nkind: ConstraintTemplate\nmetadata: {name: t}\n"
+	misspelt := func(from, to string) string { return strings.Replace(yamlOf("bad"), from, to, 1) }
+	for name, tc := range map[string]struct {
+		files map[string]string
+		link  string
+		code  int
+		says  string
+	}{
+		"a link to a directory": {link: "team", files: map[string]string{"elsewhere/bad.yaml": yamlOf("bad")},
+			says: "skipped p/team: it is a link to a directory"},
+		"a chart": {files: map[string]string{"p/c/bad.yaml": yamlOf("bad"), "p/c/Chart.yaml": "name: c\n"},
+			says: "skipped p/c: it is a Helm chart, which holds templates: give by -p what it renders to"},
+		"kustomizations": {files: map[string]string{"p/a/kustomization.yaml": "a: b", "p/b/kustomization.yml": "a: b",
+			"elsewhere/bad.yaml": yamlOf("bad")}, says: "skipped p/a/kustomization.yaml and 1 more: kustomize reads"},
+		"no object": {files: map[string]string{"p/values.yaml": "a: b", "elsewhere/bad.yaml": yamlOf("bad")},
+			says: "skipped p/values.yaml:1: it isn't a Kubernetes object"},
+		"other files": {files: map[string]string{"p/README.md": "# -", "p/.github/w.yaml": "on: push",
+			"elsewhere/bad.yaml": yamlOf("bad")}},
+		"a kind misspelt": {files: map[string]string{"p/bad.yaml": misspelt("RegoPolicy", "RegoPolcy")},
+			code: command.ExitFailure,
+			says: `p/bad.yaml:2: evenkeel.dev/v1alpha1 has no kind "ClusterRegoPolcy"; did you mean ClusterRegoPolicy?`},
+		"a kind of nobody's": {files: map[string]string{"p/bad.yaml": misspelt("ClusterRegoPolicy", "Thing")},
+			code: command.ExitFailure, says: `p/bad.yaml:2: evenkeel.dev/v1alpha1 has no kind "Thing"`},
+		"another version": {files: map[string]string{"p/bad.yaml": misspelt("v1alpha1", "v1")},
+			code: command.ExitFailure,
+			says: `p/bad.yaml:1: there is no "evenkeel.dev/v1"; did you mean evenkeel.dev/v1alpha1?`},
+		"no version": {files: map[string]string{"p/bad.yaml": misspelt("/v1alpha1", "")},
+			code: command.ExitFailure,
+			says: `p/bad.yaml:1: there is no "evenkeel.dev"; did you mean evenkeel.dev/v1alpha1?`},
+		"a group misspelt": {files: map[string]string{"p/bad.yaml": misspelt("evenkeel", "evenkeal")},
+			code: command.ExitFailure,
+			says: `p/bad.yaml:1: there is no "evenkeal.dev/v1alpha1"; did you mean evenkeel.dev/v1alpha1?`},
+		"a kind that is no policy": {files: map[string]string{
+			"p/o.yaml": "{apiVersion: evenkeel.dev/v1alpha1, kind: RemediationBreaker, metadata: {name: global}, " +
+				"spec: {scope: {type: Global}}}",
+			"elsewhere/bad.yaml": yamlOf("bad")}},
+		"YAML among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"), "p/bad.yaml": yamlOf("bad")},
+			code: command.ExitFailure,
+			says: "p/bad.yaml:1: it isn't read, since p holds Rego, and of such a folder only .rego is: " +
+				"move this ClusterRegoPolicy out of it, and give its place by -p too"},
+		"misspelt YAML among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
+			"p/bad.yaml": misspelt("v1alpha1", "v1")}, code: command.ExitFailure, says: "p/bad.yaml:1: it isn't read"},
+		"Gatekeeper's among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
+			"p/t.yaml": template, "p/u.yaml": template},
+			says: "skipped p/t.yaml:1 and 1 more: it isn't read, since p holds Rego"},
+		"YAML among Rego that isn't valid": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
+			"p/bad.yaml": yamlOf("bad") + "\t"}, says: "skipped p/bad.yaml:"},
+		"other YAML among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
+			"p/fine/examples.yaml": "- name: a\n  object: {}\n", "p/kustomization.yaml": "a: b"}},
+		"a chart among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
+			"p/c/Chart.yaml": "name: c\n", "p/c/also/also.rego": regoOf("also"), "p/c/bad.yaml": yamlOf("bad")},
+			says: "skipped p/c: it is a Helm chart"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, rego := tc.files["p/fine/fine.rego"]; !rego {
+				tc.files["p/fine.yaml"] = yamlOf("fine")
+			}
+			tc.files["m.yaml"] = "{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, namespace: shop}}"
+			t.Chdir(commandline.Folder(t, tc.files))
+			if tc.link != "" {
+				if err := os.Symlink("../elsewhere", filepath.Join("p", tc.link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, message, code := commandline.Invoke(t, newCheckCommand(), "-p", "p", "m.yaml")
+			if told := out + message; code != tc.code || !strings.Contains(told, tc.says) ||
+				tc.says == "" && strings.Contains(told, "skipped") {
+				t.Errorf("code %d, want %d, of which it says %q\n%s", code, tc.code, tc.says, told)
 			}
 		})
 	}

@@ -104,8 +104,8 @@ func (s *Snapshot) EvaluateOne(ctx context.Context, name string, r *policy.Reque
 	return s.EvaluateWhereMatched(ctx, name, r, r)
 }
 
-// EvaluateWhereMatched is EvaluateOne where another request says whether the policy concerns it, such as one of another
-// operation.
+// EvaluateWhereMatched is EvaluateOne where another request says whether the policy concerns it, such as one of
+// another operation.
 func (s *Snapshot) EvaluateWhereMatched(ctx context.Context, name string, r, by *policy.Request) (res Result,
 	matched bool) {
 	if !slices.Contains(s.index.Match(by), name) {

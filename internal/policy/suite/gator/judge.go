@@ -77,8 +77,8 @@ func (t *test) documents(fsys fs.FS, suiteFile string) ([]manifest.Document, err
 	return append(template, constraint...), nil
 }
 
-// replicated is the Config that gator acts as if there were: every object of an inventory can be looked up. Of an
-// inventory that can't be read, its case tells.
+// replicated is the Config that gator acts as if there were: every object of an inventory can be looked up. Of
+// an inventory that can't be read, its case tells.
 func (t *test) replicated(fsys fs.FS, suiteFile string) manifest.Document {
 	var kinds []any
 	for i := range t.Cases {
@@ -140,14 +140,16 @@ func (j *judge) violations(ctx context.Context, r *policy.Request, others []map[
 	if j.lacksNamespace(&by) {
 		return unmatched(r)
 	}
-	result, _ := j.snapshot.Seeing(inventory.NewFixed(others, nil)).EvaluateWhereMatched(ctx, j.policy, r, &by)
+	seeing := j.snapshot.Seeing(inventory.NewFixed(others, nil))
+	result, _ := seeing.EvaluateWhereMatched(ctx, j.policy, r, &by)
 	return result.Decision.Violations, result.Decision.Err
 }
 
-// lacksNamespace says that the constraint can't be said to match for want of the Namespace. Even a selector of every
-// namespace asks for it.
+// lacksNamespace says that the constraint can't be said to match for want of the Namespace. Even a selector of
+// every namespace asks for it.
 func (j *judge) lacksNamespace(r *policy.Request) bool {
-	if r.Namespace == "" || r.NamespaceObject != nil || r.Kind.GroupKind() == (policy.GroupKind{Kind: "Namespace"}) {
+	namespaces := policy.GroupKind{Kind: "Namespace"}
+	if r.Namespace == "" || r.NamespaceObject != nil || r.Kind.GroupKind() == namespaces {
 		return false
 	}
 	return slices.ContainsFunc(j.snapshot.Concerning(r), func(p *v1alpha1.ClusterRegoPolicy) bool {
@@ -160,10 +162,11 @@ func (j *judge) lacksNamespace(r *policy.Request) bool {
 func unmatched(r *policy.Request) ([]policy.Violation, error) {
 	metadata := policy.Metadata(r.Judged())
 	if namespace, _ := metadata["namespace"].(string); namespace == "" {
-		return nil, fmt.Errorf("metadata.namespace is missing of an object in the namespace %s: write it, as the API "+
-			"server does", r.Namespace)
+		return nil, fmt.Errorf("metadata.namespace is missing of an object in the namespace %s: write it, as the "+
+			"API server does", r.Namespace)
 	}
 	name, _ := metadata["name"].(string)
-	return []policy.Violation{{Message: "unable to match constraints: error matching the requested object: " + name +
-		" :failed to run Match criteria: namespace selector for namespace-scoped object but missing Namespace"}}, nil
+	return []policy.Violation{{Message: "unable to match constraints: error matching the requested object: " +
+		name + " :failed to run Match criteria: namespace selector for namespace-scoped object but missing " +
+		"Namespace"}}, nil
 }

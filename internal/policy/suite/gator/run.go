@@ -59,8 +59,8 @@ func (r *runner) test(ctx context.Context, s *suite, t *test) {
 	}
 }
 
-// chosen are the cases of a test that are to be run. It is asked whether its constraint can be tested even where there
-// are none: gator fails a test of which that can't.
+// chosen are the cases of a test that are to be run. Where there are none it may still be asked whether its
+// constraint can be tested: gator fails a test of which that can't.
 func (r *runner) chosen(t *test) (cases []*testCase, asked bool) {
 	asked = !t.Skip && r.options.Runs(t.Name)
 	for i := range t.Cases {
