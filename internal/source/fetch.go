@@ -86,8 +86,53 @@ func fetchFailure(src *v1alpha1.PolicySource, err error) *failure {
 	return transient(v1alpha1.ReasonFetchFailed, "%v", err)
 }
 
+// timely is a repository's files while there is time to read them. Who walks them may
+// pass over an error, so that it is kept.
+type timely struct {
+	fs.FS
+
+	ctx  context.Context
+	late error
+}
+
+// Open opens a file.
+func (t *timely) Open(name string) (fs.File, error) {
+	return inTime(t, name, t.FS.Open)
+}
+
+// ReadDir lists a directory.
+func (t *timely) ReadDir(name string) ([]fs.DirEntry, error) {
+	return inTime(t, name, func(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.FS, name) })
+}
+
+// ReadFile reads a file.
+func (t *timely) ReadFile(name string) ([]byte, error) {
+	return inTime(t, name, func(name string) ([]byte, error) { return fs.ReadFile(t.FS, name) })
+}
+
+// Stat tells of a file.
+func (t *timely) Stat(name string) (fs.FileInfo, error) {
+	return inTime(t, name, func(name string) (fs.FileInfo, error) { return fs.Stat(t.FS, name) })
+}
+
+func inTime[T any](t *timely, name string, read func(string) (T, error)) (T, error) {
+	if err := t.ctx.Err(); err != nil {
+		var none T
+		t.late = fmt.Errorf("read the files of the repository: %w", err)
+		return none, t.late
+	}
+	return read(name)
+}
+
 // readFailure classifies an error of a repository's files.
 func readFailure(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return transient(v1alpha1.ReasonTooLarge,
+			"%v: they take longer than spec.timeout leaves: narrow spec.path, or raise spec.timeout", err)
+	}
+	if errors.Is(err, context.Canceled) {
+		return transient(v1alpha1.ReasonFetchFailed, "%v", err)
+	}
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return withProblems(v1alpha1.ReasonNotCompiling,

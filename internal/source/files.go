@@ -3,6 +3,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,14 +22,28 @@ import (
 const (
 	maxModuleBytes = 128 << 10 // the schema of Policy allows no more
 	maxTotalBytes  = 64 << 20
+	// maxEntries is how many files and directories are walked: trees of Git may share
+	// what they hold, so that a few stand for any number.
+	maxEntries = 100_000
+	// maxPath bounds a path, and so how deep directories are.
+	maxPath = 1024
 )
 
 const extension = ".rego"
 
 // load reads the policies of a repository's directory, each with its directory in
-// the repository. The error is a *failure when the files are to blame. None without
-// an error means that there is no Rego.
-func load(files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located, error) {
+// the repository, while the context lasts. The error is a *failure when the files are
+// to blame. None without an error means that there is no Rego.
+func load(ctx context.Context, files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located, error) {
+	read := &timely{FS: files, ctx: ctx}
+	located, err := loadAll(read, spec)
+	if read.late != nil {
+		return nil, read.late
+	}
+	return located, err
+}
+
+func loadAll(files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located, error) {
 	dir := path.Clean(spec.Path)
 	chosen := choice{FS: files, dir: dir, include: spec.Include, exclude: spec.Exclude}
 	if err := chosen.validate(); err != nil {
@@ -167,61 +182,4 @@ func (c choice) holds(dir string) (bool, error) {
 		return nil
 	})
 	return found, err
-}
-
-// survey keeps the bounds before anything is read.
-type survey struct {
-	files fs.FS
-	// modules counts the Rego files that aren't tests.
-	modules int
-	bytes   int64
-}
-
-// walk reads a directory, which may be missing: Git keeps no empty ones.
-func (s *survey) walk(dir string) error {
-	err := fs.WalkDir(s.files, dir, func(at string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && at != dir && strings.HasPrefix(entry.Name(), "."):
-			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(at, extension):
-			return nil
-		}
-		return s.count(at, entry)
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// lookAtLibrary walks the library at the top of a tree, unless it was walked with
-// the directory.
-func (s *survey) lookAtLibrary(top, dir string) error {
-	shared := path.Join(top, directory.LibraryDir)
-	if dir == "." || strings.HasPrefix(shared+"/", dir+"/") {
-		return nil
-	}
-	return s.walk(shared)
-}
-
-func (s *survey) count(at string, entry fs.DirEntry) error {
-	info, err := entry.Info()
-	if err != nil {
-		return err
-	}
-	if info.Size() > maxModuleBytes {
-		return withProblems(v1alpha1.ReasonTooLarge, []v1alpha1.SourceProblem{
-			problemAt(at, 0, fmt.Sprintf("the file has %d bytes, and a module may have %d: split it", info.Size(),
-				maxModuleBytes))})
-	}
-	if s.bytes += info.Size(); s.bytes > maxTotalBytes {
-		return stalled(v1alpha1.ReasonTooLarge,
-			"the Rego exceeds %d MiB: split the source by spec.path or spec.include", maxTotalBytes>>20)
-	}
-	if !strings.HasSuffix(at, "_test"+extension) {
-		s.modules++
-	}
-	return nil
 }

@@ -5,8 +5,13 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
 // read brings what is at hand of a source up to date with its repository.
@@ -28,7 +33,7 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 		return nil
 	}
 	at.newest = nil
-	policies, err := load(fetched.Files, &src.Spec)
+	policies, err := load(ctx, fetched.Files, &src.Spec)
 	if err != nil {
 		return readFailure(err)
 	}
@@ -79,4 +84,96 @@ func (c *Controller) values(ctx context.Context, src *v1alpha1.PolicySource, nam
 		return nil, transient(v1alpha1.ReasonSecretUnavailable, "%v", err)
 	}
 	return values, nil
+}
+
+// survey keeps the bounds before anything is read.
+type survey struct {
+	files fs.FS
+	// modules counts the Rego files that aren't tests, and entries all files and
+	// directories.
+	modules, entries int
+	bytes            int64
+}
+
+// walk reads a directory, which may be missing: Git keeps no empty ones.
+func (s *survey) walk(dir string) error {
+	err := fs.WalkDir(s.files, dir, func(at string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := s.countEntry(at, dir); err != nil {
+			return err
+		}
+		switch {
+		case entry.IsDir() && at != dir && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(at, extension):
+			return nil
+		}
+		return s.countModule(at, entry)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// lookAtLibrary walks the library at the top of a tree, unless it was walked with
+// the directory.
+func (s *survey) lookAtLibrary(top, dir string) error {
+	shared := path.Join(top, directory.LibraryDir)
+	if dir == "." || strings.HasPrefix(shared+"/", dir+"/") {
+		return nil
+	}
+	return s.walk(shared)
+}
+
+func (s *survey) countEntry(at, dir string) error {
+	if len(at) > maxPath {
+		return withProblems(v1alpha1.ReasonTooLarge, []v1alpha1.SourceProblem{
+			problemAt(at, 0, fmt.Sprintf("the path has more than %d bytes: nest directories less deeply", maxPath))})
+	}
+	if s.entries++; s.entries > maxEntries {
+		return stalled(v1alpha1.ReasonTooLarge,
+			"%s holds more than %d files and directories: narrow spec.path, or split the source by spec.include",
+			dir, maxEntries)
+	}
+	return nil
+}
+
+func (s *survey) countModule(at string, entry fs.DirEntry) error {
+	size, err := s.size(at, entry)
+	if err != nil {
+		return err
+	}
+	if size > maxModuleBytes {
+		return withProblems(v1alpha1.ReasonTooLarge, []v1alpha1.SourceProblem{
+			problemAt(at, 0, fmt.Sprintf("the file has %d bytes, and a module may have %d: split it", size,
+				maxModuleBytes))})
+	}
+	if s.bytes += size; s.bytes > maxTotalBytes {
+		return stalled(v1alpha1.ReasonTooLarge,
+			"the Rego exceeds %d MiB: split the source by spec.path or spec.include", maxTotalBytes>>20)
+	}
+	if !strings.HasSuffix(at, "_test"+extension) {
+		s.modules++
+	}
+	return nil
+}
+
+// size is that of a file, or of the one that a link leads to: it is read as often as
+// links lead to it. Where a link leads to none, whoever reads it says so.
+func (s *survey) size(at string, entry fs.DirEntry) (int64, error) {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		info, err := entry.Info()
+		if err != nil {
+			return 0, err
+		}
+		return info.Size(), nil
+	}
+	info, err := fs.Stat(s.files, at)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, nil //nolint:nilerr // see above
+	}
+	return info.Size(), nil
 }
