@@ -42,7 +42,7 @@ type Options struct {
 // New makes the receiver.
 func New(o Options) *Receiver {
 	return &Receiver{options: o, allowed: o.Allowed, clock: o.Clock, all: rate.NewLimiter(everySecond, burst),
-		each: map[types.UID]*rate.Limiter{}}
+		underway: make(chan struct{}, maxUnderway), each: map[types.UID]*rate.Limiter{}}
 }
 
 // Register adds the receiver to the manager. It runs on every replica.
