@@ -36,6 +36,7 @@ func conclude(src *v1alpha1.PolicySource, seen observation, failed *failure, now
 	if seen.fetched {
 		s.LastFetchedAt, s.AttemptedRevision = timeAt(now), seen.revision
 	}
+	noteInForce(src, seen, failed, now)
 	switch {
 	case failed != nil:
 		fail(src, failed, now)
@@ -43,6 +44,19 @@ func conclude(src *v1alpha1.PolicySource, seen observation, failed *failure, now
 		succeed(src, seen, now)
 	}
 	return schedule(src, seen, failed, now)
+}
+
+// noteInForce notes which revision is in force, whether or not the repository has a newer
+// one: from this one the next must descend.
+func noteInForce(src *v1alpha1.PolicySource, seen observation, failed *failure, now time.Time) {
+	s := &src.Status
+	if seen.inForce == "" || seen.inForce == s.Revision {
+		return
+	}
+	s.Revision, s.LastAppliedAt = seen.inForce, timeAt(now)
+	if failed == nil && !seen.complete {
+		s.NextAttemptAt = timeAt(now) // the conditions name the one before
+	}
 }
 
 // suspend leaves all as it is and says so.

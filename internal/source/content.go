@@ -39,6 +39,14 @@ type remembered struct {
 // unread says that nothing is at hand.
 func (r *remembered) unread() bool { return r.newest == nil && r.good == nil }
 
+// refused drops a revision that was read, but isn't in force: the repository was asked
+// again and doesn't give it any more, or nobody is known who may sign it.
+func (r *remembered) refused() {
+	if r.newest != r.good {
+		r.newest = nil
+	}
+}
+
 // contentCache remembers the content of sources.
 type contentCache struct {
 	mu      sync.Mutex

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
@@ -34,6 +36,28 @@ type failure struct {
 }
 
 func (f *failure) Error() string { return f.message }
+
+// and is a failure with another one, whose problems are added unless they are told
+// already. Its message follows the lead.
+func (f *failure) and(lead string, other *failure) *failure {
+	if f == nil {
+		return other
+	}
+	both := *f
+	both.problems = slices.Clip(f.problems)
+	for _, p := range other.problems {
+		if !slices.Contains(f.problems, p) {
+			both.problems = append(both.problems, p)
+		}
+	}
+	if len(both.problems) == len(f.problems) && len(other.problems) > 0 {
+		return f
+	}
+	both.message = fmt.Sprintf("%s; %s%s", strings.TrimRight(prose.Shorten(f.message, maxMessage*3/4), "."), lead,
+		other.message)
+	both.stalled = f.stalled && other.stalled
+	return &both
+}
 
 // errConflict says that somebody wrote meanwhile: look again at once, quietly.
 var errConflict = errors.New("somebody has written meanwhile")

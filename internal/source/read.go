@@ -21,12 +21,18 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 	seen.asked = true
 	request, err := c.request(ctx, src)
 	if err != nil {
+		if src.Spec.Verify != nil && request.Signers == nil {
+			at.refused()
+		}
 		return err
 	}
 	fetched, err := c.fetcher.Fetch(ctx, request)
 	if err != nil {
-		seen.found(err)
-		return fetchFailure(src, err)
+		failed := fetchFailure(src, err)
+		if seen.found(err); failed.stalled {
+			at.refused()
+		}
+		return failed
 	}
 	seen.fetched, seen.revision = true, fetched.Revision
 	if at.newest != nil && at.newest.revision == fetched.Revision {

@@ -32,7 +32,9 @@ type observation struct {
 	made, changed, removed []string
 	// kept counts policies that have left the repository and stay.
 	kept int
-	// complete says that the repository's newest revision is in force.
+	// inForce is the revision that was brought into force or found so; empty for none.
+	inForce string
+	// complete says that it is the repository's newest.
 	complete bool
 	// waits is when to look again, if that is sooner than the schedule says.
 	waits time.Duration
@@ -98,14 +100,37 @@ func (c *Controller) enforce(ctx context.Context, src *v1alpha1.PolicySource, at
 			return seen, failed, nil // it may be half written; the next pass goes on
 		}
 	}
-	if at.good != nil && at.good != at.newest {
-		if err := c.bring(ctx, src, at.good, &seen); err != nil {
-			log.FromContext(ctx).Error(err, "the last good revision isn't as it should be", "revision",
-				at.good.revision)
-		}
-		c.noteDrift(at, &seen)
+	if at.good == nil || at.good == at.newest {
+		return seen, failed, nil
 	}
-	return seen, failed, nil
+	failed, err := c.keep(ctx, src, at, &seen, failed)
+	return seen, failed, err
+}
+
+// keep has the last good revision in force as it should be. What is wrong with that
+// is added to why it isn't a newer one.
+func (c *Controller) keep(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen *observation,
+	failed *failure) (*failure, error) {
+	want, problems := override(at.good.policies, src.Spec.Overrides)
+	var wrong *failure
+	if len(problems) > 0 && len(want) > 0 {
+		// The overrides that are right count all the same: one of them may be urgent.
+		wrong = withProblems(v1alpha1.ReasonNotCompiling, problems)
+	}
+	err := c.put(ctx, src, at.good.revision, want, seen)
+	if errors.Is(err, errConflict) {
+		return failed, err
+	}
+	if err != nil {
+		log.FromContext(ctx).Error(err, "the last good revision isn't as it should be", "revision", at.good.revision)
+		wrong = wrong.and("", failureOf(err))
+	}
+	c.noteDrift(at, seen)
+	if failed == nil || wrong == nil {
+		return failed, nil // a pass between two looks at the repository tells nothing new
+	}
+	return failed.and(fmt.Sprintf("revision %s, which stays in force, isn't as it should be: ", at.good.revision),
+		wrong), nil
 }
 
 // noteDrift notes when drift was corrected: policies were written though the
@@ -123,6 +148,12 @@ func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, want
 	if len(problems) > 0 && len(want) > 0 {
 		return withProblems(v1alpha1.ReasonNotCompiling, problems)
 	}
+	return c.put(ctx, src, wanted.revision, want, seen)
+}
+
+// put makes the cluster have these policies, which are a revision's.
+func (c *Controller) put(ctx context.Context, src *v1alpha1.PolicySource, revision string, want []directory.Located,
+	seen *observation) error {
 	// The cache tells that there is nothing to do; what there is to do the API
 	// server tells itself, since the cache may be behind.
 	p, err := c.changes(ctx, c.client, src, want)
@@ -135,7 +166,7 @@ func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, want
 	if len(p.unclaimed) > 0 {
 		return withProblems(v1alpha1.ReasonPolicyConflict, p.unclaimed)
 	}
-	if why := tooManyRemoved(src, p, wanted.revision); why != nil {
+	if why := tooManyRemoved(src, p, revision); why != nil {
 		return why
 	}
 	inventory := namesOf(want)
@@ -146,11 +177,11 @@ func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, want
 		slices.Sort(inventory)
 		seen.kept, p.remove = len(p.remove), nil
 	}
-	writes := &applier{client: c.client, owner: ownerOf(src), revision: wanted.revision}
+	writes := &applier{client: c.client, owner: ownerOf(src), revision: revision}
 	if err := writes.apply(ctx, p); err != nil {
 		return err
 	}
-	seen.inventory = inventory
+	seen.inventory, seen.inForce = inventory, revision
 	seen.made, seen.changed, seen.removed = p.names()
 	return nil
 }
