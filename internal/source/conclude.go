@@ -111,7 +111,7 @@ func succeed(src *v1alpha1.PolicySource, seen observation, now time.Time) {
 	if seen.kept > 0 {
 		message += fmt.Sprintf(", of which %d have left the repository and are kept (spec.prune: false)", seen.kept)
 	}
-	if _, stay := orphans(src); !stay {
+	if _, stay := orphans(src, true); !stay {
 		message += fmt.Sprintf("; they go with this source when it is deleted (spec.deletionPolicy: %s)",
 			v1alpha1.DeletionDelete)
 	}

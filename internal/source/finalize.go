@@ -24,7 +24,7 @@ func (c *Controller) hold(ctx context.Context, src *v1alpha1.PolicySource) error
 }
 
 // finalize lets go of the policies of a source that is being deleted, or removes
-// them, as its spec says.
+// them, as its spec says where the source is accepted.
 func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) error {
 	before := src.DeepCopy()
 	if !controllerutil.RemoveFinalizer(src, v1alpha1.SourceFinalizer) {
@@ -36,7 +36,7 @@ func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) e
 		return fmt.Errorf("list the policies of PolicySource %s: %w", o, err)
 	}
 	writes := &applier{client: c.client, owner: o}
-	kept, stay := orphans(src)
+	kept, stay := orphans(src, c.allowed.Has(src.Namespace))
 	end := writes.prune
 	if stay {
 		end = writes.release

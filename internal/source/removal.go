@@ -54,9 +54,12 @@ func tooManyRemoved(src *v1alpha1.PolicySource, p *changes, revision string) *fa
 		naming("it would remove ", names))
 }
 
-// orphans says that the policies of a deleted source stay, and why, for people.
-func orphans(src *v1alpha1.PolicySource) (why string, stay bool) {
+// orphans says that the policies of a deleted source stay, and why, for people. Who is
+// accepted no more may have nothing removed either.
+func orphans(src *v1alpha1.PolicySource, accepted bool) (why string, stay bool) {
 	switch {
+	case !accepted:
+		return fmt.Sprintf("namespace %s isn't among --source-namespaces", src.Namespace), true
 	case src.Spec.DeletionPolicy != v1alpha1.DeletionDelete:
 		return fmt.Sprintf("spec.deletionPolicy: %s", v1alpha1.DeletionOrphan), true
 	case !prunes(src):

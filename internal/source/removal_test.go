@@ -171,20 +171,38 @@ func TestWhatBecomesOfThePoliciesOfADeletedSource(t *testing.T) {
 	cases := map[string]struct {
 		src *v1alpha1.PolicySource
 		why string
+		// foreign says that the source's namespace isn't accepted any more.
+		foreign bool
 	}{
-		"they stay by default":           {sourceWith(), "spec.deletionPolicy: Orphan"},
-		"they go where the spec says so": {sourceWith(deleting), ""},
-		"they stay where nothing is pruned": {sourceWith(deleting, func(src *v1alpha1.PolicySource) {
+		"they stay by default":           {src: sourceWith(), why: "spec.deletionPolicy: Orphan"},
+		"they go where the spec says so": {src: sourceWith(deleting)},
+		"they stay where the source isn't accepted, whatever its spec says": {src: sourceWith(deleting), foreign: true,
+			why: "namespace evenkeel-system isn't among --source-namespaces"},
+		"they stay where nothing is pruned": {src: sourceWith(deleting, func(src *v1alpha1.PolicySource) {
 			src.Spec.Prune = &off
-		}), "spec.prune: false"},
-		"they stay while it is suspended": {sourceWith(deleting, func(src *v1alpha1.PolicySource) {
+		}), why: "spec.prune: false"},
+		"they stay while it is suspended": {src: sourceWith(deleting, func(src *v1alpha1.PolicySource) {
 			src.Spec.Suspend = true
-		}), "spec.suspend: true"},
+		}), why: "spec.suspend: true"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if why, stay := orphans(tc.src); why != tc.why || stay != (tc.why != "") {
+			if why, stay := orphans(tc.src, !tc.foreign); why != tc.why || stay != (tc.why != "") {
 				t.Errorf("got %q, %t; want %q", why, stay, tc.why)
+			}
+			d := newDesk(t, func(src *v1alpha1.PolicySource) { src.Spec = tc.src.Spec })
+			src := d.deleted(tc.foreign)
+			p := d.policy("hats")
+			if src.UID != "" || (p != nil) != (tc.why != "") {
+				t.Errorf("the source, and its policy: %v, %v", src.ObjectMeta, p)
+			}
+			if p != nil && (p.Labels[v1alpha1.LabelSourceName] != "" ||
+				p.Annotations[v1alpha1.AnnotationAdopt] != hats.String()) {
+				t.Errorf("it isn't released: %v", p.ObjectMeta)
+			}
+			if event := d.lastEvent(); !strings.Contains(event, v1alpha1.EventPolicySourceDeleted) ||
+				!strings.Contains(event, tc.why) {
+				t.Errorf("the event says %q, want %q", event, tc.why)
 			}
 		})
 	}
