@@ -51,7 +51,8 @@ func newDesk(t *testing.T, change ...func(*v1alpha1.PolicySource)) *desk {
 		clock: clocktesting.NewFakePassiveClock(time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC))}
 	src := sourceWith(change...)
 	src.UID = "uid-of-hats"
-	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(src, signers()).WithStatusSubresource(src).Build()
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(src, signers()).
+		WithStatusSubresource(src).Build()
 	d.c = NewController(Options{Fetcher: d, Clock: d.clock, Allowed: access.Namespaces{Own: hats.namespace}})
 	d.c.client, d.c.reader, d.c.events = api, api, d.events
 	d.c.secrets = access.Secrets{Reader: api}
@@ -99,7 +100,8 @@ func (d *desk) look() *v1alpha1.PolicySource {
 		ctrl.Request{NamespacedName: client.ObjectKeyFromObject(src)}); err != nil {
 		d.t.Fatal(err)
 	}
-	if err := client.IgnoreNotFound(d.c.client.Get(d.t.Context(), client.ObjectKeyFromObject(src), src)); err != nil {
+	err := d.c.client.Get(d.t.Context(), client.ObjectKeyFromObject(src), src)
+	if client.IgnoreNotFound(err) != nil {
 		d.t.Fatal(err)
 	}
 	return src
@@ -149,7 +151,8 @@ func (d *desk) deleted(foreign bool) *v1alpha1.PolicySource {
 		d.t.Fatal(err)
 	}
 	src.Finalizers = []string{v1alpha1.SourceFinalizer}
-	if err := errors.Join(d.c.client.Update(d.t.Context(), src), d.c.client.Delete(d.t.Context(), src)); err != nil {
+	err := errors.Join(d.c.client.Update(d.t.Context(), src), d.c.client.Delete(d.t.Context(), src))
+	if err != nil {
 		d.t.Fatal(err)
 	}
 	if foreign {

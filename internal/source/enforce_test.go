@@ -22,8 +22,8 @@ func TestWhatBecomesOfARevisionThatIsReadAndNotInForce(t *testing.T) {
 		revision string
 	}{
 		"its signer isn't known any more": {"nobody answers for it", answers(&FetchError{
-			Reason: v1alpha1.ReasonSignatureInvalid, Stalled: true, Revision: revisionB, Err: errors.New("no key")}),
-			revisionA},
+			Reason: v1alpha1.ReasonSignatureInvalid, Stalled: true, Revision: revisionB,
+			Err: errors.New("no key")}), revisionA},
 		"no signer is known any more": {"nobody answers for it", func(d *desk) {
 			if err := d.c.client.Delete(t.Context(), signers()); err != nil {
 				t.Fatal(err)
@@ -56,7 +56,8 @@ func TestWhatBecomesOfARevisionThatIsReadAndNotInForce(t *testing.T) {
 			}
 			src := d.look()
 			if src.Status.Revision != tc.revision || (d.policy("caps") != nil) != (tc.revision == revisionB) {
-				t.Errorf("%s: revision %s, the policy that it adds: %v", tc.reason, src.Status.Revision, d.policy("caps"))
+				t.Errorf("%s: revision %s, the policy that it adds: %v", tc.reason, src.Status.Revision,
+					d.policy("caps"))
 			}
 			if mustFollow(src) != commitOf(tc.revision) {
 				t.Errorf("the next must follow %s", mustFollow(src))

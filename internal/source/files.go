@@ -22,9 +22,11 @@ import (
 const (
 	maxModuleBytes = 128 << 10 // the schema of Policy allows no more
 	maxTotalBytes  = 64 << 20
-	// maxEntries is how many files and directories are walked: trees of Git may share
-	// what they hold, so that a few stand for any number.
-	maxEntries = 100_000
+	// maxEntries is how many files and directories are walked, and maxDirectories how
+	// many of them are directories, which take longer: trees of Git may share what they
+	// hold, so that a few stand for any number.
+	maxEntries     = 100_000
+	maxDirectories = 10_000
 	// maxPath bounds a path, and so how deep directories are.
 	maxPath = 1024
 )

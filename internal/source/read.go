@@ -95,10 +95,10 @@ func (c *Controller) values(ctx context.Context, src *v1alpha1.PolicySource, nam
 // survey keeps the bounds before anything is read.
 type survey struct {
 	files fs.FS
-	// modules counts the Rego files that aren't tests, and entries all files and
-	// directories.
-	modules, entries int
-	bytes            int64
+	// modules counts the Rego files that aren't tests, entries all files and
+	// directories, and directories these.
+	modules, entries, directories int
+	bytes                         int64
 }
 
 // walk reads a directory, which may be missing: Git keeps no empty ones.
@@ -107,7 +107,7 @@ func (s *survey) walk(dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := s.countEntry(at, dir); err != nil {
+		if err := s.countEntry(at, dir, entry.IsDir()); err != nil {
 			return err
 		}
 		switch {
@@ -134,15 +134,20 @@ func (s *survey) lookAtLibrary(top, dir string) error {
 	return s.walk(shared)
 }
 
-func (s *survey) countEntry(at, dir string) error {
+func (s *survey) countEntry(at, dir string, isDir bool) error {
 	if len(at) > maxPath {
 		return withProblems(v1alpha1.ReasonTooLarge, []v1alpha1.SourceProblem{
-			problemAt(at, 0, fmt.Sprintf("the path has more than %d bytes: nest directories less deeply", maxPath))})
+			problemAt(at, 0, fmt.Sprintf("the path has more than %d bytes: nest directories less deeply",
+				maxPath))})
 	}
-	if s.entries++; s.entries > maxEntries {
+	s.entries++
+	if isDir {
+		s.directories++
+	}
+	if s.entries > maxEntries || s.directories > maxDirectories {
 		return stalled(v1alpha1.ReasonTooLarge,
-			"%s holds more than %d files and directories: narrow spec.path, or split the source by spec.include",
-			dir, maxEntries)
+			"%s holds more than %d files and directories, or than %d directories: narrow spec.path, or split the source "+
+				"by spec.include", dir, maxEntries, maxDirectories)
 	}
 	return nil
 }

@@ -176,8 +176,8 @@ func TestWhatBecomesOfThePoliciesOfADeletedSource(t *testing.T) {
 	}{
 		"they stay by default":           {src: sourceWith(), why: "spec.deletionPolicy: Orphan"},
 		"they go where the spec says so": {src: sourceWith(deleting)},
-		"they stay where the source isn't accepted, whatever its spec says": {src: sourceWith(deleting), foreign: true,
-			why: "namespace evenkeel-system isn't among --source-namespaces"},
+		"they stay where the source isn't accepted, whatever its spec says": {
+			src: sourceWith(deleting), foreign: true, why: "namespace evenkeel-system isn't among --source-namespaces"},
 		"they stay where nothing is pruned": {src: sourceWith(deleting, func(src *v1alpha1.PolicySource) {
 			src.Spec.Prune = &off
 		}), why: "spec.prune: false"},

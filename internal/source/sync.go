@@ -122,7 +122,8 @@ func (c *Controller) keep(ctx context.Context, src *v1alpha1.PolicySource, at *r
 		return failed, err
 	}
 	if err != nil {
-		log.FromContext(ctx).Error(err, "the last good revision isn't as it should be", "revision", at.good.revision)
+		log.FromContext(ctx).Error(err, "the last good revision isn't as it should be", "revision",
+			at.good.revision)
 		wrong = wrong.and("", failureOf(err))
 	}
 	c.noteDrift(at, seen)
@@ -152,8 +153,8 @@ func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, want
 }
 
 // put makes the cluster have these policies, which are a revision's.
-func (c *Controller) put(ctx context.Context, src *v1alpha1.PolicySource, revision string, want []directory.Located,
-	seen *observation) error {
+func (c *Controller) put(ctx context.Context, src *v1alpha1.PolicySource, revision string,
+	want []directory.Located, seen *observation) error {
 	// The cache tells that there is nothing to do; what there is to do the API
 	// server tells itself, since the cache may be behind.
 	p, err := c.changes(ctx, c.client, src, want)
