@@ -12,6 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
+	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // read brings what is at hand of a source up to date with its repository.
@@ -146,8 +147,8 @@ func (s *survey) countEntry(at, dir string, isDir bool) error {
 	}
 	if s.entries > maxEntries || s.directories > maxDirectories {
 		return stalled(v1alpha1.ReasonTooLarge,
-			"%s holds more than %d files and directories, or than %d directories: narrow spec.path, or split the source "+
-				"by spec.include", dir, maxEntries, maxDirectories)
+			"%s holds more than %d files and directories, or than %s: narrow spec.path, or split the source by "+
+				"spec.include", dir, maxEntries, prose.Count(maxDirectories, "directory"))
 	}
 	return nil
 }
