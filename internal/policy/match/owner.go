@@ -28,7 +28,7 @@ func ownedByJudged(p *v1alpha1.ClusterRegoPolicy, kind GroupKind, obj map[string
 		return false
 	}
 	owner, ok := controllerOf(obj)
-	return ok && slices.Contains(Kinds(p), owner) && (!holdsTemplate(owner) || slices.Contains(madeFrom(owner), kind))
+	return ok && slices.Contains(Kinds(p), owner) && holdsTemplate(owner) && slices.Contains(madeFrom(owner), kind)
 }
 
 // madeFrom are the kinds that the built-in controller of a workload makes from its

@@ -23,6 +23,8 @@ func owned(apiVersion, kind, ownerVersion, ownerKind string, controls bool) map[
 func TestJudgedAtOwner(t *testing.T) {
 	withReplicaSet := onPods(nil)
 	withReplicaSet.Resources = append(withReplicaSet.Resources, onKinds("apps", "ReplicaSet").Resources...)
+	withGame := onPods(nil)
+	withGame.Resources = append(withGame.Resources, onKinds("example.com", "Game").Resources...)
 	cases := map[string]struct {
 		reason string
 		match  concern
@@ -47,6 +49,11 @@ func TestJudgedAtOwner(t *testing.T) {
 			"it has no owner", onPods(nil), object("v1", "Pod", map[string]any{"name": "web"}), false},
 		"a Pod of a custom kind": {"the policy doesn't judge the owner", onPods(nil),
 			owned("v1", "Pod", "example.com/v1", "Game", true), false},
+		"a Pod of a kind that is judged and has no template": {"what is said of the owner isn't said of its Pod", withGame,
+			owned("v1", "Pod", "example.com/v1", "Game", true), false},
+		"a Pod of a Pod": {"no controller makes one", onPods(nil), owned("v1", "Pod", "v1", "Pod", true), false},
+		"a Deployment of a Pod": {"no controller makes one", onPods(nil),
+			owned("apps/v1", "Deployment", "v1", "Pod", true), false},
 		"an owner that isn't a controller": {
 			"it doesn't make the object", onPods(nil), owned("v1", "Pod", "apps/v1", "ReplicaSet", false), false},
 		"podTemplates off": {"the owner isn't judged", onPods(func(m *concern) {
