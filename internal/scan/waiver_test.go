@@ -63,8 +63,8 @@ func TestWaiverConditions(t *testing.T) {
 			want: []string{
 				"Ready False Deleting: it waives nothing: it is being deleted; until it is gone it waits for its " +
 					"finalizers: a.b/c",
-				"Reconciling True Deleting: it waives nothing: it is being deleted; until it is gone it waits for its " +
-					"finalizers: a.b/c",
+				"Reconciling True Deleting: it waives nothing: it is being deleted; until it is gone it waits for " +
+					"its finalizers: a.b/c",
 				"Active False Deleting: it waives nothing: it is being deleted; until it is gone it waits for its " +
 					"finalizers: a.b/c"}},
 		"a policy that doesn't exist is named": {

@@ -49,7 +49,8 @@ func TestJudgedAtOwner(t *testing.T) {
 			"it has no owner", onPods(nil), object("v1", "Pod", map[string]any{"name": "web"}), false},
 		"a Pod of a custom kind": {"the policy doesn't judge the owner", onPods(nil),
 			owned("v1", "Pod", "example.com/v1", "Game", true), false},
-		"a Pod of a kind that is judged and has no template": {"what is said of the owner isn't said of its Pod", withGame,
+		"a Pod of a kind that is judged and has no template": {
+			"what is said of the owner isn't said of its Pod", withGame,
 			owned("v1", "Pod", "example.com/v1", "Game", true), false},
 		"a Pod of a Pod": {"no controller makes one", onPods(nil), owned("v1", "Pod", "v1", "Pod", true), false},
 		"a Deployment of a Pod": {"no controller makes one", onPods(nil),

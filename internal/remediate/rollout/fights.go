@@ -114,6 +114,6 @@ func (o Observation) notTouched() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s whose fix somebody else has reverted %s not touched: the slices' records say what was written",
-		prose.Count(n, "target"), prose.Verb(n, "is", "are"))
+	return fmt.Sprintf("; %s whose fix somebody else has reverted %s not touched: the slices' records say what was "+
+		"written", prose.Count(n, "target"), prose.Verb(n, "is", "are"))
 }
