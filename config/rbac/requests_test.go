@@ -75,6 +75,12 @@ func newGuard(t *testing.T, name string) *guard {
 // refuses is what a user with some verbs is told who makes old into object; empty when it goes through.
 func (g *guard) refuses(t *testing.T, object, old map[string]any, verbs ...string) string {
 	t.Helper()
+	return g.refusesWith(t, nil, object, old, verbs...)
+}
+
+// refusesWith is the same, of a request with options.
+func (g *guard) refusesWith(t *testing.T, options, object, old map[string]any, verbs ...string) string {
+	t.Helper()
 	may := authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string,
 		error) {
 		if slices.Contains(verbs, a.GetVerb()) {
@@ -84,7 +90,7 @@ func (g *guard) refuses(t *testing.T, object, old map[string]any, verbs ...strin
 	})
 	variables := map[string]any{}
 	given := map[string]any{"object": orNull(object), "oldObject": orNull(old), "variables": variables,
-		"request":    map[string]any{"userInfo": map[string]any{"username": "ann"}},
+		"request":    map[string]any{"userInfo": map[string]any{"username": "ann"}, "options": options},
 		"authorizer": library.NewAuthorizerVal(&user.DefaultInfo{Name: "ann"}, may)}
 	eval := func(expression string) any {
 		value, _, err := g.programs[expression].Eval(given)
@@ -233,7 +239,7 @@ func TestWhatDecidesWhenItGoesAwayIsAskedForLikeItsDeletion(t *testing.T) {
 		"it is made with a finalizer": {nil, with(spec{"finalizers": keep}), needs{"reset", ""}},
 		"it is made":                  {nil, plain(), needs{}},
 		"one that is being deleted is let go of": {with(spec{"finalizers": keep, "deletionTimestamp": now}),
-			with(spec{"deletionTimestamp": now}), needs{"reset", ""}},
+			with(spec{"deletionTimestamp": now}), needs{"reset", "abort"}},
 		"one that is being deleted is given an owner": {with(spec{"finalizers": keep, "deletionTimestamp": now}),
 			with(spec{"finalizers": keep, "deletionTimestamp": now, "ownerReferences": owned}),
 			needs{"reset", "abort"}},
@@ -256,5 +262,44 @@ func TestWhatDecidesWhenItGoesAwayIsAskedForLikeItsDeletion(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestADeletionThatIsDoneLaterIsNoWayRound has the garbage collector delete a breaker when it may be no longer closed, and
+// a plan's records while its writes are undone.
+func TestADeletionThatIsDoneLaterIsNoWayRound(t *testing.T) {
+	type spec = map[string]any
+	object := spec{"metadata": spec{"name": "one"}, "spec": spec{"plan": spec{"policy": spec{"name": "tags"}}}}
+	ended := spec{"metadata": spec{"name": "one"}, "spec": object["spec"],
+		"status": spec{"conditions": []any{spec{"type": "Complete", "status": "True"}}}}
+	cases := map[string]struct {
+		policy  string
+		old     spec
+		options spec
+		verbs   []string
+		want    string // empty: it is deleted
+	}{
+		"a breaker at once":    {policy: "evenkeel-breakers", old: object, options: spec{"propagationPolicy": "Background"}},
+		"a breaker by default": {policy: "evenkeel-breakers", old: object, options: spec{}},
+		"a breaker after what it owns": {policy: "evenkeel-breakers", old: object,
+			options: spec{"propagationPolicy": "Foreground"}, want: "that needs the verb reset"},
+		"a breaker once nothing has it as owner": {policy: "evenkeel-breakers", old: object,
+			options: spec{"propagationPolicy": "Orphan"}, want: "that needs the verb reset"},
+		"a breaker, by the older option": {policy: "evenkeel-breakers", old: object,
+			options: spec{"orphanDependents": true}, want: "that needs the verb reset"},
+		"a breaker, with the verb": {policy: "evenkeel-breakers", old: object,
+			options: spec{"propagationPolicy": "Foreground"}, verbs: []string{"reset"}},
+		"a plan at work at once": {policy: "evenkeel-plans", old: object, options: spec{}, verbs: []string{"abort"}},
+		"a plan at work after its records": {policy: "evenkeel-plans", old: object, verbs: []string{"abort"},
+			options: spec{"propagationPolicy": "Foreground"}, want: "delete it with --cascade=background"},
+		"a plan that has ended": {policy: "evenkeel-plans", old: ended, options: spec{"propagationPolicy": "Foreground"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			told := newGuard(t, tc.policy).refusesWith(t, tc.options, nil, tc.old, tc.verbs...)
+			if (told != "") != (tc.want != "") || !strings.Contains(told, tc.want) {
+				t.Errorf("want %q, got %q", tc.want, told)
+			}
+		})
 	}
 }

@@ -185,6 +185,14 @@ func TestAlerts(t *testing.T) {
 				plan("b", v1alpha1.PhaseAwaitingApproval, created(25*time.Hour), heldSince(25*time.Hour))},
 			want: []line{of(escalate.AlertRollbackIncomplete, escalate.SeverityPage, 26*time.Hour, 26*time.Hour)},
 		},
+		"a later plan that is held makes no progress, which isn't said besides": {
+			policies: []v1alpha1.ClusterRegoPolicy{policy()},
+			plans: []v1alpha1.Remediation{
+				plan("a", v1alpha1.PhaseRollbackIncomplete, completed(3*time.Hour), created(4*time.Hour),
+					failedIn("eve")),
+				plan("b", v1alpha1.PhaseHeld, created(2*time.Hour), heldSince(2*time.Hour))},
+			want: []line{of(escalate.AlertRollbackIncomplete, escalate.SeverityPage, 3*time.Hour, 3*time.Hour)},
+		},
 		"a later plan that isn't due yet keeps the failed targets of an earlier one": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Hour), failed),

@@ -4,7 +4,6 @@ package escalate
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -22,8 +21,9 @@ const (
 
 // idleFinding is the alert of a policy's plan that makes no progress. It comes
 // beside what planFindings say of the policy's plans, for an earlier one may still
-// have left failures.
-func idleFinding(w *world, policy string) (finding, bool) {
+// have left failures. That the plan is held for too long says more, also where an
+// earlier plan's fault is said in its place.
+func idleFinding(w *world, policy string, now time.Time) (finding, bool) {
 	plans := w.plans[policy]
 	if len(plans) == 0 {
 		return finding{}, false
@@ -32,21 +32,10 @@ func idleFinding(w *world, policy string) (finding, bool) {
 	if _, isStuck := stuck(latest); isStuck {
 		return finding{}, false
 	}
-	return noProgress(latest)
-}
-
-// saidBetter drops the alert of a plan without progress while the same plan
-// fires one for being held: that one says more.
-func saidBetter(alerts []Alert, now time.Time) []Alert {
-	held := map[string]bool{}
-	for _, a := range alerts {
-		if a.Name == AlertRemediationHeld && a.fires(now) {
-			held[a.Policy] = true
-		}
+	if f, isHeld := held(latest); isHeld && f.noLater(now).fires(now) {
+		return finding{}, false
 	}
-	return slices.DeleteFunc(alerts, func(a Alert) bool {
-		return a.Name == AlertRemediationNoProgress && held[a.Policy]
-	})
+	return noProgress(latest)
 }
 
 // noProgress: nothing was begun or settled for long, though the plan may have come

@@ -42,7 +42,7 @@ type AlertOptions struct {
 // any replica and after any restart. There is at most one for each policy's
 // plans, besides one for a plan that makes no progress, and one for each breaker.
 func Alerts(s State, now time.Time, o AlertOptions) []Alert {
-	return slices.DeleteFunc(saidBetter(candidates(s, now, o), now), func(a Alert) bool {
+	return slices.DeleteFunc(candidates(s, now, o), func(a Alert) bool {
 		return !a.fires(now) && !a.GoesOn
 	})
 }
@@ -50,7 +50,7 @@ func Alerts(s State, now time.Time, o AlertOptions) []Alert {
 // Due is when the next alert begins to fire if nothing changes; zero if none does.
 func Due(s State, now time.Time, o AlertOptions) time.Time {
 	var due time.Time
-	for _, a := range saidBetter(candidates(s, now, o), now) {
+	for _, a := range candidates(s, now, o) {
 		if a.StartsAt.After(now) && (due.IsZero() || a.StartsAt.Before(due)) {
 			due = a.StartsAt
 		}
@@ -66,7 +66,7 @@ func candidates(s State, now time.Time, o AlertOptions) []Alert {
 		for _, f := range planFindings(world, policy, now) {
 			alerts = append(alerts, world.alert(f, policy, o))
 		}
-		if f, ok := idleFinding(world, policy); ok {
+		if f, ok := idleFinding(world, policy, now); ok {
 			alerts = append(alerts, world.alert(f.noLater(now), policy, o))
 		}
 		if f, ok := policyFinding(world, policy); ok {

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -30,6 +31,10 @@ var _ = Describe("A user who may write breakers and plans, and has no verb on th
 			needs := MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/" + cb.Name))
 			Expect(merge(ctx, as, cb, keptBy)).To(needs)
 			Expect(merge(ctx, as, cb, ownedBy)).To(needs)
+			for _, later := range []metav1.DeletionPropagation{metav1.DeletePropagationForeground,
+				metav1.DeletePropagationOrphan} {
+				Expect(as.Delete(ctx, cb, client.PropagationPolicy(later))).To(needs, "the garbage collector keeps it")
+			}
 
 			Expect(merge(ctx, suite.API, cb, keptBy)).To(Succeed(), "an administrator's tool keeps it")
 			DeferCleanup(func(ctx context.Context) { Expect(merge(ctx, suite.API, cb, letGo)).To(Succeed()) })
@@ -50,8 +55,17 @@ var _ = Describe("A user who may write breakers and plans, and has no verb on th
 		needs := MatchError(ContainSubstring("that needs the verb abort on clusterregopolicies/" + namespace))
 		Expect(merge(ctx, as, rem, letGo)).To(needs)
 		Expect(merge(ctx, as, rem, ownedBy)).To(needs)
+		Expect(suite.API.Delete(ctx, rem, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(
+			MatchError(ContainSubstring("would lose its records")), "by anyone")
 		Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Aborted"}}`)).To(Succeed())
 		rem = suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAborted)
 		Expect(merge(ctx, as, rem, ownedBy)).To(needs, "of one that has ended")
+
+		Expect(merge(ctx, suite.API, rem, keptBy)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) {
+			Expect(client.IgnoreNotFound(merge(ctx, suite.API, rem, letGo))).To(Succeed())
+		})
+		Expect(suite.API.Delete(ctx, rem)).To(Succeed())
+		Expect(merge(ctx, as, rem, letGo)).To(needs, "of one that is being deleted")
 	})
 })

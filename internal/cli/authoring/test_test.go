@@ -59,7 +59,7 @@ func TestTestRunsSuitesOfGator(t *testing.T) {
 		"beside policies":       {dir, " passed, 1 failed, 1 skipped"},
 	} {
 		out, message, code := commandline.Invoke(t, newTestCommand(), tc.dir, "--min-coverage", "0")
-		if code != command.ExitFailed || !strings.Contains(out, "suite.yaml: t/c") || !strings.Contains(out, tc.want) {
+		if code != command.ExitFailed || !strings.Contains(out, "suite.yaml: t\n") || !strings.Contains(out, tc.want) {
 			t.Errorf("%s: code %d, %s\n%s", name, code, message, out)
 		}
 	}
