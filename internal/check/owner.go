@@ -3,6 +3,7 @@
 package check
 
 import (
+	"slices"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -12,52 +13,39 @@ import (
 // Request asks for a verdict on the subject as it is.
 func (s *Subject) Request(now time.Time) *policy.Request { return s.requestOf(s.Object, now) }
 
-// requestOf asks for a verdict on the subject as object.
+// requestOf asks for a verdict on the subject as object. What is written in a file is judged itself, whatever
+// controller it names: anybody may write that.
 func (s *Subject) requestOf(object map[string]any, now time.Time) *policy.Request {
 	r := policy.NewAudit(object, s.Namespace, now)
-	r.Beside, r.OwnerAbsent = s.Beside, s.OwnerAbsent
+	r.Beside, r.OwnerAbsent = s.Beside, s.Document != nil
 	return r
 }
 
-// owners are objects by what owner references say of them, and their namespace.
-type owners map[ownerName]map[string]any
-
-type ownerName struct {
-	kind            policy.GroupKind
-	namespace, name string
+// answer is what a policy found of an object of manifests: violations, or else warnings only.
+type answer struct {
+	policy   string
+	object   [4]string
+	violated bool
 }
 
-// ownersIn are the objects of subjects that have a name.
-func ownersIn(subjects []Subject) owners {
-	all := owners{}
-	for i := range subjects {
-		object := subjects[i].Object
-		if name := text(object, "metadata", "name"); name != "" {
-			all[ownerName{kindOf(object), text(object, "metadata", "namespace"), name}] = object
+// onceAtOwners takes out of the results on manifests those that their owner's answer for, so that one mistake is found
+// once: the controller that the object names is among the manifests, and violates the same policy itself. One that is
+// clean, isn't matched or can't be judged answers for nothing.
+func onceAtOwners(results []Result) []Result {
+	found := map[answer]bool{}
+	for i := range results {
+		if r := &results[i]; r.Document != nil && len(r.Violations)+len(r.Warnings) > 0 {
+			found[answer{r.Policy.Name, r.identity(), len(r.Violations) > 0}] = true
 		}
 	}
-	return all
-}
-
-// lacksOwner says that no other of the objects can answer for the object: the controller that it names isn't among
-// them, or is one that names the object in turn.
-func (o owners) lacksOwner(object map[string]any) bool {
-	seen := map[ownerName]bool{}
-	for owner := o.ownerOf(object); owner != (ownerName{}); owner = o.ownerOf(o[owner]) {
-		if seen[owner] {
-			return true
+	return slices.DeleteFunc(results, func(r Result) bool {
+		if r.Document == nil || r.Err != nil && !r.FixFailed || !match.JudgedAtOwner(r.Policy, r.Object) {
+			return false
 		}
-		seen[owner] = true
-	}
-	return len(seen) == 0
-}
-
-// ownerOf is the controller of the object that is among the objects; empty where none is.
-func (o owners) ownerOf(object map[string]any) ownerName {
-	owner, _ := match.ControllerOf(object)
-	name := ownerName{owner.GroupKind(), text(object, "metadata", "namespace"), owner.Name}
-	if o[name] == nil {
-		return ownerName{}
-	}
-	return name
+		owner, _ := match.ControllerOf(r.Object)
+		kind := owner.GroupKind()
+		at := [4]string{kind.Group, kind.Kind, text(r.Object, "metadata", "namespace"), owner.Name}
+		return owner.Name != "" && (found[answer{r.Policy.Name, at, true}] ||
+			len(r.Violations) == 0 && found[answer{r.Policy.Name, at, false}])
+	})
 }

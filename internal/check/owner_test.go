@@ -44,13 +44,31 @@ func ofOwner(apiVersion, kind, name, ownerVersion, ownerKind, owner string) stri
 
 func hostPIDsInForce(t *testing.T) *catalog.Snapshot {
 	t.Helper()
-	return inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("pids", hostPIDs, "Pod")})
+	return inForce(t, []*v1alpha1.ClusterRegoPolicy{
+		aPolicy("networks", hostNetworks, "Pod"), aPolicy("pids", hostPIDs, "Pod")})
 }
+
+const hostNetworks = `package p
+
+import rego.v1
+
+deny contains "hostNetwork" if input.pod.spec.hostNetwork
+`
+
+// warnsOfIPC only warns.
+const warnsOfIPC = `package p
+
+import rego.v1
+
+warn contains "hostIPC" if input.pod.spec.hostIPC
+`
 
 // TestOnlyAnOwnerThatIsThereAnswers: anybody may write an owner reference into a manifest.
 func TestOnlyAnOwnerThatIsThereAnswers(t *testing.T) {
 	pod := ofOwner("v1", "Pod", "p", "apps/v1", "ReplicaSet", "x")
 	replicaSet := ofOwner("apps/v1", "ReplicaSet", "x", "apps/v1", "Deployment", "d")
+	with := func(text, field string) string { return strings.ReplaceAll(text, "hostPID: true", field) }
+	owner := ofOwner("apps/v1", "ReplicaSet", "x", "", "", "")
 	within := func(namespace, text string) string {
 		return strings.Replace(text, "metadata:\n", "metadata:\n  namespace: "+namespace+"\n", 1)
 	}
@@ -79,6 +97,17 @@ func TestOnlyAnOwnerThatIsThereAnswers(t *testing.T) {
 			ofOwner("v1", "Pod", "p", "apps/v1", "ReplicaSet", "") + strings.Replace(
 				ofOwner("apps/v1", "ReplicaSet", "x", "", "", ""), "  name:", "  generateName:", 1),
 			[]string{"Pod default/p: hostPID, of ", "ReplicaSet default/x*: hostPID, of "}},
+		"beside a clean owner": {"nothing is said of that one", pod + with(owner, "hostPID: false"),
+			[]string{"Pod default/p: hostPID, of x"}},
+		"beside an owner that violates another policy": {"it answers for that one alone",
+			with(pod, "hostPID: true, hostNetwork: true") + with(owner, "hostNetwork: true"),
+			[]string{"Pod default/p: hostPID, of x", "ReplicaSet default/x networks: hostNetwork"}},
+		"between a clean owner and what it owns": {"each answers for what it has itself",
+			pod + replicaSet + with(ofOwner("apps/v1", "Deployment", "d", "", "", ""), "hostPID: false"),
+			[]string{"ReplicaSet default/x: hostPID, of d"}},
+		"below a clean one of three": {"the uppermost doesn't make it",
+			pod + with(replicaSet, "hostPID: false") + ofOwner("apps/v1", "Deployment", "d", "", "", ""),
+			[]string{"Pod default/p: hostPID, of x", "Deployment default/d: hostPID, of "}},
 		"its own owner": {"it answers for itself", ofOwner("v1", "Pod", "p", "v1", "Pod", "p"),
 			[]string{"Pod default/p: hostPID, of p"}},
 		"owners of one another": {"none of them answers for another",
@@ -104,5 +133,15 @@ func TestAFixIsShownWithoutTheOwner(t *testing.T) {
 		check.Options{Fix: true})
 	if len(report.Results) != 1 || !strings.Contains(report.Results[0].Fix, "-  hostPID: true") {
 		t.Errorf("results %+v, want one with its fix", report.Results)
+	}
+}
+
+func TestAWarningIsGivenOnceOfAWorkload(t *testing.T) {
+	text := strings.ReplaceAll(ofOwner("v1", "Pod", "p", "apps/v1", "ReplicaSet", "x")+
+		ofOwner("apps/v1", "ReplicaSet", "x", "", "", ""), "hostPID", "hostIPC")
+	policies := inForce(t, []*v1alpha1.ClusterRegoPolicy{aPolicy("warns", warnsOfIPC, "Pod")})
+	report := judged(t, policies, text, check.Options{})
+	if len(report.Results) != 1 || report.Results[0].Title() != "ReplicaSet default/x" {
+		t.Errorf("results %+v, want that of the owner", report.Results)
 	}
 }

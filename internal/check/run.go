@@ -73,6 +73,7 @@ func Run(ctx context.Context, snapshot *catalog.Snapshot, subjects iter.Seq2[Sub
 		report.Results = append(report.Results, workers[i].results...)
 		report.Clean = append(report.Clean, workers[i].clean...)
 	}
+	report.Results = onceAtOwners(report.Results)
 	Sort(report.Results)
 	Sort(report.Clean)
 	return report, err

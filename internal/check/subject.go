@@ -31,9 +31,6 @@ type Subject struct {
 	// Unscoped says that the namespace of the object is only assumed, and that nothing tells whether its kind lives in
 	// namespaces at all.
 	Unscoped bool
-	// OwnerAbsent says that the controller that the object names, if it names one, isn't judged besides: see
-	// policy.Request. An owner reference in a manifest is anybody's word. False for a live object.
-	OwnerAbsent bool
 }
 
 // LookedUp is a state of the object as rules find it where they look it up: where nothing tells whether its kind lives
@@ -91,10 +88,6 @@ func Of(documents []manifest.Document, namespace string, namespaces map[string]m
 			LineOf:    d.LineOf,
 			Document:  d,
 		}
-	}
-	owners := ownersIn(subjects)
-	for i := range subjects {
-		subjects[i].OwnerAbsent = owners.lacksOwner(subjects[i].Object)
 	}
 	return subjects
 }

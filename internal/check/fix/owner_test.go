@@ -27,8 +27,9 @@ remediation contains {"action": "patch", "ops": [{"op": "remove", "path": "/spec
 }
 `
 
-// TestOnlyAnOwnerThatIsThereIsFixedInstead: anybody may write an owner reference into a manifest.
-func TestOnlyAnOwnerThatIsThereIsFixedInstead(t *testing.T) {
+// TestNoOwnerIsFixedInstead: anybody may write an owner reference into a manifest, and once the owner is fixed, it
+// answers for nothing in a check.
+func TestNoOwnerIsFixedInstead(t *testing.T) {
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  ownerReferences:\n" +
 		"  - {apiVersion: apps/v1, kind: ReplicaSet, name: x, uid: \"1\", controller: true}\n" +
 		"spec:\n  hostPID: true\n  nodeName: a\n"
@@ -39,8 +40,8 @@ func TestOnlyAnOwnerThatIsThereIsFixedInstead(t *testing.T) {
 		changes      []string
 	}{
 		"alone": {"nothing else is fixed in its place", pod, []string{"<stdin>:8 p: remove /spec/hostPID"}},
-		"beside its owner": {"the owner's Pods will be", pod + replicaSet,
-			[]string{"<stdin>:18 p: remove /spec/template/spec/hostPID"}},
+		"beside its owner": {"both are", pod + replicaSet,
+			[]string{"<stdin>:8 p: remove /spec/hostPID", "<stdin>:18 p: remove /spec/template/spec/hostPID"}},
 		"beside another": {"that isn't the owner", pod + strings.Replace(replicaSet, "name: x", "name: other", 1),
 			[]string{"<stdin>:8 p: remove /spec/hostPID", "<stdin>:18 p: remove /spec/template/spec/hostPID"}},
 	}
