@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
@@ -24,10 +25,17 @@ import (
 
 // judge is the policy of a test's constraint, in force.
 type judge struct {
-	policy   string
-	snapshot *catalog.Snapshot
+	placed *inForce
+	// unplaced is what counts for an object in no namespace; nil where the constraint leaves such objects out.
+	unplaced *inForce
 	// silent says that gator doesn't ask the constraint: nothing is found of any object.
 	silent bool
+}
+
+// inForce is a policy among all that is in force.
+type inForce struct {
+	policy   string
+	snapshot *catalog.Snapshot
 }
 
 // newJudge migrates the test's template and constraint.
@@ -36,25 +44,62 @@ func newJudge(fsys fs.FS, suiteFile string, t *test, engine rego.Engine) (*judge
 	if err != nil {
 		return nil, err
 	}
-	policies := catalog.New(catalog.Options{TimeLimit: reports.TimeLimit, Engine: engine})
-	made, silent := "", false
-	for _, d := range read {
-		silent = silent || !gatekeeper.Enforces(d.Object, gatekeeper.GatorPoint)
+	migrated := func(read []manifest.Document) (*inForce, error) {
+		opts := gatekeeper.Options{Kinds: t.kinds(fsys, suiteFile), InMemory: true}
+		return enforced(gatekeeper.Migrate(append(read, t.replicated(fsys, suiteFile)), opts), engine, t.Constraint)
 	}
-	opts := gatekeeper.Options{Kinds: t.kinds(fsys, suiteFile), InMemory: true}
-	for _, item := range gatekeeper.Migrate(append(read, t.replicated(fsys, suiteFile)), opts) {
-		if err := enforce(policies, &item); err != nil {
-			return nil, fmt.Errorf("%s: %w", item.Object, err)
+	j := &judge{}
+	for _, d := range read {
+		j.silent = j.silent || !gatekeeper.Enforces(d.Object, gatekeeper.GatorPoint)
+	}
+	if j.placed, err = migrated(read); err != nil {
+		return nil, err
+	}
+	j.unplaced = j.placed
+	switch loose, judged, changed := unplaced(read); {
+	case !judged:
+		j.unplaced = nil
+	case changed:
+		j.unplaced, err = migrated(loose)
+	}
+	return j, err
+}
+
+// enforced has what the template and the constraint became judge.
+func enforced(items []gatekeeper.Item, engine rego.Engine, constraint string) (*inForce, error) {
+	policies := catalog.New(catalog.Options{TimeLimit: reports.TimeLimit, Engine: engine})
+	made := ""
+	for i := range items {
+		if err := enforce(policies, &items[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", items[i].Object, err)
 		}
-		if item.Policy != nil {
-			made = item.Policy.Name
+		if items[i].Policy != nil {
+			made = items[i].Policy.Name
 		}
 	}
 	if made == "" {
-		return nil, fmt.Errorf("%s holds no constraint of the template", t.Constraint)
+		return nil, fmt.Errorf("%s holds no constraint of the template", constraint)
 	}
 	policies.MarkComplete()
-	return &judge{policy: made, snapshot: policies.Snapshot(), silent: silent}, nil
+	return &inForce{policy: made, snapshot: policies.Snapshot()}, nil
+}
+
+// unplaced are the documents as they count for an object that is in no namespace, and is none: gator has every
+// constraint match it, whatever namespaces are named or selected, unless its scope is Namespaced.
+func unplaced(read []manifest.Document) (loose []manifest.Document, judged, changed bool) {
+	judged = true
+	for _, d := range read {
+		scope, _, _ := unstructured.NestedString(d.Object, "spec", "match", "scope")
+		judged = judged && scope != "Namespaced"
+		object := runtime.DeepCopyJSON(d.Object)
+		for _, field := range []string{"namespaces", "namespaceSelector", "scope"} {
+			_, there, _ := unstructured.NestedFieldNoCopy(object, "spec", "match", field)
+			unstructured.RemoveNestedField(object, "spec", "match", field)
+			changed = changed || there
+		}
+		loose = append(loose, manifest.Document{File: d.File, Line: d.Line, Object: object})
+	}
+	return loose, judged, changed
 }
 
 // documents are the objects in the files that the test names.
@@ -132,41 +177,50 @@ func enforce(policies *catalog.Catalog, item *gatekeeper.Item) error {
 // violations are what is found of an object beside others.
 func (j *judge) violations(ctx context.Context, r *policy.Request, others []map[string]any) (
 	[]policy.Violation, error) {
-	if j.silent {
+	by, judging := matched(r), j.placed
+	if by.Namespace == "" && by.Kind.GroupKind() != namespaces() {
+		judging = j.unplaced
+	}
+	switch {
+	case j.silent || judging == nil:
 		return nil, nil
+	case judging.lacksNamespace(by):
+		return unmatched(r), nil
 	}
-	by := *r
-	by.Operation = policy.Create // gator matches a request of any operation, and one of none
-	if j.lacksNamespace(&by) {
-		return unmatched(r)
-	}
-	seeing := j.snapshot.Seeing(inventory.NewFixed(others, nil))
-	result, _ := seeing.EvaluateWhereMatched(ctx, j.policy, r, &by)
+	seeing := judging.snapshot.Seeing(inventory.NewFixed(others, nil))
+	result, _ := seeing.EvaluateWhereMatched(ctx, judging.policy, r, by)
 	return result.Decision.Violations, result.Decision.Err
 }
 
+// matched is a request as gator matches constraints by it: of any operation, or of none, and where the Namespace isn't
+// in the inventory, in the namespace that the object says.
+func matched(r *policy.Request) *policy.Request {
+	by := *r
+	by.Operation = policy.Create
+	if r.NamespaceObject == nil {
+		by.Namespace, _ = policy.Metadata(r.Judged())["namespace"].(string)
+	}
+	return &by
+}
+
+func namespaces() policy.GroupKind { return policy.GroupKind{Kind: "Namespace"} }
+
 // lacksNamespace says that the constraint can't be said to match for want of the Namespace. Even a selector of
 // every namespace asks for it.
-func (j *judge) lacksNamespace(r *policy.Request) bool {
-	namespaces := policy.GroupKind{Kind: "Namespace"}
-	if r.Namespace == "" || r.NamespaceObject != nil || r.Kind.GroupKind() == namespaces {
+func (p *inForce) lacksNamespace(r *policy.Request) bool {
+	if r.Namespace == "" || r.NamespaceObject != nil || r.Kind.GroupKind() == namespaces() {
 		return false
 	}
-	return slices.ContainsFunc(j.snapshot.Concerning(r), func(p *v1alpha1.ClusterRegoPolicy) bool {
-		return p.Name == j.policy && p.Spec.Match.NamespaceSelector != nil
+	return slices.ContainsFunc(p.snapshot.Concerning(r), func(of *v1alpha1.ClusterRegoPolicy) bool {
+		return of.Name == p.policy && of.Spec.Match.NamespaceSelector != nil
 	})
 }
 
 // unmatched is what gator finds of an object of which it can't say for want of the Namespace whether the constraint
 // matches: that is a violation.
-func unmatched(r *policy.Request) ([]policy.Violation, error) {
-	metadata := policy.Metadata(r.Judged())
-	if namespace, _ := metadata["namespace"].(string); namespace == "" {
-		return nil, fmt.Errorf("metadata.namespace is missing of an object in the namespace %s: write it, as the "+
-			"API server does", r.Namespace)
-	}
-	name, _ := metadata["name"].(string)
+func unmatched(r *policy.Request) []policy.Violation {
+	name, _ := policy.Metadata(r.Judged())["name"].(string)
 	return []policy.Violation{{Message: "unable to match constraints: error matching the requested object: " +
 		name + " :failed to run Match criteria: namespace selector for namespace-scoped object but missing " +
-		"Namespace"}}, nil
+		"Namespace"}}
 }

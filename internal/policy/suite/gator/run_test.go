@@ -50,16 +50,24 @@ spec:
 			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}], namespaceSelector: {}}"),
 		"inventory.yaml": strings.ReplaceAll(constraint, "rest: x",
 			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}], "+
-				"namespaceSelector: {matchLabels: {held: \"true\"}}}\n  parameters: {labels: [team]}"),
+				"namespaceSelector: {matchLabels: {held: \"true\"}}}\n  parameters: {labels: [team, app]}"),
 		"constraint.yaml": strings.ReplaceAll(constraint, "rest: x",
 			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}\n  parameters: {labels: [team, app]}"),
 		"unfit.yaml": strings.ReplaceAll(constraint, "rest: x",
 			"match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}\n  parameters: {labels: 3}"),
-		"thing.yaml": "{apiVersion: example.org/v1, kind: Thing, metadata: {name: a}}",
+		"shop.yaml":    matching("kinds: [{apiGroups: [\"\"], kinds: [Pod]}], namespaces: [shop]"),
+		"outside.yaml": matching("kinds: [{apiGroups: [\"\"], kinds: [Pod]}], excludedNamespaces: [shop]"),
+		"elsewhere.yaml": matching("kinds: [{apiGroups: [\"\"], kinds: [Pod, Namespace]}], namespaces: [elsewhere], " +
+			"scope: \"*\""),
+		"placed.yaml":  matching("kinds: [{apiGroups: [\"\"], kinds: [Pod]}], scope: Namespaced"),
+		"things.yaml":  matching("kinds: [{apiGroups: [example.org], kinds: [Thing]}], namespaces: [shop]"),
+		"cluster.yaml": matching("scope: Cluster"),
+		"thing.yaml":   "{apiVersion: example.org/v1, kind: Thing, metadata: {name: a}}",
 		"generated.yaml": strings.ReplaceAll(constraint, "rest: x",
 			"match: {source: Generated, kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}"),
 		"every.yaml": strings.ReplaceAll(constraint, "rest: x", "parameters: {labels: [team]}"),
 		"bare.yaml":  "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: shop}}",
+		"loose.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: a}}",
 		"good.yaml":  "{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {team: x, app: y}}}",
 		"two.yaml":   "{apiVersion: v1, kind: Pod, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Pod}",
 		"free.yaml":  "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
@@ -114,6 +122,11 @@ spec:
   rest: x
 `
 
+// matching is a constraint of two labels with a match.
+func matching(match string) string {
+	return strings.ReplaceAll(constraint, "rest: x", "match: {"+match+"}\n  parameters: {labels: [team, app]}")
+}
+
 const head = "apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\ntests:\n"
 
 // run runs one suite, and gives what it printed of each failure.
@@ -160,9 +173,26 @@ func TestACaseHoldsAsItDoesInGator(t *testing.T) {
 		"another namespace": {"bare", "inventory, inventory: [free.yaml]", "{violations: no}", ""},
 		"a namesake Namespace": {"bare", "inventory, inventory: [namesake.yaml]",
 			"{message: missing Namespace}", ""},
-		"an unknown namespace of another kind": {"thing", "inventory", "{violations: no}", ""},
-		"an unknown namespace of an object in none": {
-			"unplaced", "inventory", "{}", "metadata.namespace is missing"},
+		"an unknown namespace of another kind":          {"thing", "inventory", "{violations: no}", ""},
+		"no namespace, where some are named":            {"loose", "shop", "{violations: 2}", ""},
+		"no namespace, where some are selected":         {"loose", "inventory", "{violations: 2}", ""},
+		"no namespace, where some are excluded":         {"loose", "outside", "{violations: 2}", ""},
+		"no namespace, where objects must be in one":    {"loose", "placed", "{violations: no}", ""},
+		"no namespace, where objects mustn't be in one": {"loose", "cluster", "{violations: 2}", ""},
+		"no namespace, where another is in the inventory": {"loose", "inventory, inventory: [free.yaml]",
+			"{violations: 2}", ""},
+		"no namespace, as of a kind that lives in none": {"thing", "things", "{violations: 2}", ""},
+		"a namespace that isn't named":                  {"bare", "elsewhere", "{violations: no}", ""},
+		"a Namespace that isn't named":                  {"free", "elsewhere", "{violations: no}", ""},
+		"a request names a namespace, its object none":  {"unplaced", "elsewhere", "{violations: 1}", ""},
+		"a request names a namespace, its object none, where some are selected": {
+			"unplaced", "inventory", "{violations: 1}", ""},
+		"a request names a namespace that is excluded, its object none": {
+			"unplaced", "outside", "{violations: 1}", ""},
+		"a request names a namespace of the inventory that is excluded, its object none": {
+			"unplaced", "outside, inventory: [free.yaml]", "{violations: no}", ""},
+		"a request names a namespace of the inventory that isn't named, its object none": {
+			"unplaced", "elsewhere, inventory: [free.yaml]", "{violations: no}", ""},
 		"a request that names no namespace": {"kindless", "inventory, inventory: [held.yaml]",
 			"{violations: 1, message: missing Namespace}", ""},
 		"every namespace, one that is unknown": {"bare", "anywhere", "{violations: 1, message: missing Namespace}", ""},
