@@ -27,13 +27,13 @@ type amount struct {
 	most  int
 }
 
-// UnmarshalJSON reads a number, or yes and no, which YAML 1.1 takes for true and false.
+// UnmarshalJSON reads a number, or the texts yes and no.
 func (a *amount) UnmarshalJSON(text []byte) error {
 	switch string(text) {
-	case `"yes"`, "true", "null":
+	case `"yes"`, "null":
 		*a = amount{}
 		return nil
-	case `"no"`, "false":
+	case `"no"`:
 		*a = amount{exact: true}
 		return nil
 	}

@@ -289,6 +289,19 @@ func TestATestOfAConstraint(t *testing.T) {
 	}
 }
 
+// TestTextIsTextAsInGator: of YAML 1.2 on, off, yes and no are texts.
+func TestTextIsTextAsInGator(t *testing.T) {
+	text := head + "- {name: t, template: template.yaml, constraint: constraint.yaml, cases: [" +
+		"{name: on, object: bare.yaml, assertions: [{violations: no, message: no}, {violations: yes}]}, " +
+		"{name: off, object: good.yaml, assertions: [{violations: no}]}]}\n"
+	for chosen, want := range map[string]int{"": 2, "^t/off$": 1, "^t/false$": 0} {
+		report, failed := run(t, text, suite.Options{Run: regexp.MustCompile(chosen)})
+		if report.Passed != want || len(failed) > 0 {
+			t.Errorf("--run %q: %d passed, want %d; failed: %q", chosen, report.Passed, want, failed)
+		}
+	}
+}
+
 func TestASuiteThatCantBeReadIsAnError(t *testing.T) {
 	for name, text := range map[string]string{
 		"no number":   "[{name: t, cases: [{name: c, assertions: [{violations: some}]}]}]",
@@ -297,6 +310,9 @@ func TestASuiteThatCantBeReadIsAnError(t *testing.T) {
 		"not a truth": "[{name: t, skip: often}]",
 		"no YAML":     "[{name: t",
 		"a key twice": "[{name: t, name: u}]",
+		"yes, a text": "[{name: t, skip: yes}]",
+		"true":        "[{name: t, cases: [{name: c, assertions: [{violations: true}]}]}]",
+		"false":       "[{name: t, cases: [{name: c, assertions: [{violations: false}]}]}]",
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys := fstest.MapFS{"a/s.yaml": {Data: []byte(strings.TrimSuffix(head, "\n") + " " + text + "\n")}}

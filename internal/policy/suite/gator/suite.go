@@ -13,8 +13,8 @@ import (
 	"regexp"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
@@ -94,7 +94,7 @@ func readEntry(fsys fs.FS, file string, mode fs.FileMode) (*suite, error) {
 
 // declared is the line by which a file says that it is a suite, which is known of one that is no YAML too.
 var declared = regexp.MustCompile(
-	`(?m)^[ \t{]*["']?apiVersion["']?[ \t]*:[ \t]*["']?` + regexp.QuoteMeta(group) + `/`)
+	`(?m)^(?:[ \t{]*|[ \t]*\{.*,[ \t]*)["']?apiVersion["']?[ \t]*:[ \t]*["']?` + regexp.QuoteMeta(group) + `/`)
 
 // readSuite reads a suite; nil for a file that is something else.
 func readSuite(fsys fs.FS, file string) (*suite, error) {
@@ -105,25 +105,38 @@ func readSuite(fsys fs.FS, file string) (*suite, error) {
 	if !bytes.Contains(text, []byte(group)) {
 		return nil, nil //nolint:nilnil // most files are no suite
 	}
-	var head struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-	}
-	switch err := yaml.Unmarshal(text, &head); {
+	// As gator reads it: on, off, yes and no are texts.
+	written := map[string]any{}
+	err = yaml.Unmarshal(text, written)
+	switch {
+	case isSuite(written):
 	case err != nil && declared.Match(text):
 		return nil, fmt.Errorf("%s says that it is of %s and can't be read: %w", file, group, err)
-	case err != nil || !strings.HasPrefix(head.APIVersion, group+"/") || head.Kind != "Suite":
+	default:
 		return nil, nil //nolint:nilnil // it only names the group
 	}
 	s := &suite{file: file}
-	written, err := yaml.YAMLToJSONStrict(text)
 	if err == nil {
-		err = json.Unmarshal(written, s)
+		err = s.take(written)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return s, nil
+}
+
+func isSuite(written map[string]any) bool {
+	version, _ := written["apiVersion"].(string)
+	return strings.HasPrefix(version, group+"/") && written["kind"] == "Suite"
+}
+
+// take has the suite hold what is written.
+func (s *suite) take(written map[string]any) error {
+	text, err := json.Marshal(written)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, s)
 }
 
 // documents are the objects in a file that a suite names.

@@ -19,13 +19,14 @@ func TestASuiteIsOneWhateverIsWrongWithIt(t *testing.T) {
 		text  string
 		wrong bool
 	}{
-		"tabs":       {head + "\t- {name: t}", true},
-		"quoted":     {"\"apiVersion\": 'test.gatekeeper.sh/v1alpha1'\nkind: Suite\ntests: [", true},
-		"JSON":       {`{"apiVersion": "test.gatekeeper.sh/v1alpha1", "kind": "Suite", "tests": [`, true},
-		"indented":   {"  apiVersion: test.gatekeeper.sh/v1alpha1\n  kind: Suite\n  tests: [", true},
-		"commented":  {"# apiVersion: test.gatekeeper.sh/v1alpha1\na: {b", false},
-		"mentioned":  {"text: see test.gatekeeper.sh/v1alpha1\na: {b", false},
-		"other kind": {"apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Sweet\n", false},
+		"tabs":        {head + "\t- {name: t}", true},
+		"quoted":      {"\"apiVersion\": 'test.gatekeeper.sh/v1alpha1'\nkind: Suite\ntests: [", true},
+		"JSON":        {`{"apiVersion": "test.gatekeeper.sh/v1alpha1", "kind": "Suite", "tests": [`, true},
+		"indented":    {"  apiVersion: test.gatekeeper.sh/v1alpha1\n  kind: Suite\n  tests: [", true},
+		"a key twice": {`{kind: Suite, apiVersion: test.gatekeeper.sh/v1alpha1, tests: [], tests: []}`, true},
+		"commented":   {"# apiVersion: test.gatekeeper.sh/v1alpha1\na: {b", false},
+		"mentioned":   {"text: see test.gatekeeper.sh/v1alpha1\na: {b", false},
+		"other kind":  {"apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Sweet\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys := fstest.MapFS{"a/s.yaml": {Data: []byte(tc.text)}}
