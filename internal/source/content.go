@@ -18,6 +18,8 @@ import (
 // content is what a repository holds at one revision, as the spec reads it.
 type content struct {
 	revision string
+	// signers identifies the keys that its signature was checked with.
+	signers  string
 	policies []directory.Located
 }
 
@@ -39,8 +41,8 @@ type remembered struct {
 // unread says that nothing is at hand.
 func (r *remembered) unread() bool { return r.newest == nil && r.good == nil }
 
-// refused drops a revision that was read, but isn't in force: the repository was asked
-// again and doesn't give it any more, or nobody is known who may sign it.
+// refused drops a revision that was read, but isn't in force: the repository doesn't give
+// it any more, or those who may sign aren't those that it was checked with.
 func (r *remembered) refused() {
 	if r.newest != r.good {
 		r.newest = nil
@@ -77,8 +79,12 @@ func (s *contentCache) forget(uid types.UID) {
 
 // readBy identifies what of a spec decides what is read.
 func readBy(spec *v1alpha1.PolicySourceSpec) string {
-	// Marshalling can't fail: strings only.
-	text, _ := json.Marshal([]any{spec.URL, spec.Ref, spec.Path, spec.Include, spec.Exclude, spec.Verify}) //nolint:errchkjson // see above
+	return digest([]any{spec.URL, spec.Ref, spec.Path, spec.Include, spec.Exclude, spec.Verify})
+}
+
+// digest identifies a value of strings, without keeping it.
+func digest(of any) string {
+	text, _ := json.Marshal(of) //nolint:errchkjson // strings only, which can't fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }

@@ -30,13 +30,16 @@ const revisionA, revisionB = "main@sha1:a", "main@sha1:b"
 type desk struct {
 	t      *testing.T
 	c      *Controller
+	api    client.WithWatch
 	clock  *clocktesting.FakePassiveClock
 	events *events.FakeRecorder
 
 	files    map[string]string
 	revision string
 	refuses  error
-	asked    int
+	// asked counts the people who asked for a look, and fetched the questions to the
+	// repository.
+	asked, fetched int
 }
 
 func newDesk(t *testing.T, change ...func(*v1alpha1.PolicySource)) *desk {
@@ -54,7 +57,7 @@ func newDesk(t *testing.T, change ...func(*v1alpha1.PolicySource)) *desk {
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(src, signers()).
 		WithStatusSubresource(src).Build()
 	d.c = NewController(Options{Fetcher: d, Clock: d.clock, Allowed: access.Namespaces{Own: hats.namespace}})
-	d.c.client, d.c.reader, d.c.events = api, api, d.events
+	d.api, d.c.client, d.c.reader, d.c.events = api, api, api, d.events
 	d.c.secrets = access.Secrets{Reader: api}
 	var err error
 	if d.c.metrics, err = newMetrics(prometheus.NewRegistry(), api); err != nil {
@@ -74,6 +77,7 @@ func verified(src *v1alpha1.PolicySource) {
 
 // Fetch answers as the repository is said to.
 func (d *desk) Fetch(context.Context, FetchRequest) (*Fetched, error) {
+	d.fetched++
 	if d.refuses != nil {
 		return nil, d.refuses
 	}
@@ -94,7 +98,13 @@ func (d *desk) holds(revision string, names ...string) {
 // look has a minute pass and the controller look at the source.
 func (d *desk) look() *v1alpha1.PolicySource {
 	d.t.Helper()
-	d.clock.SetTime(d.clock.Now().Add(time.Minute))
+	return d.lookAfter(time.Minute)
+}
+
+// lookAfter has the controller look at the source when so much time has passed.
+func (d *desk) lookAfter(wait time.Duration) *v1alpha1.PolicySource {
+	d.t.Helper()
+	d.clock.SetTime(d.clock.Now().Add(wait))
 	src := sourceWith()
 	if _, err := d.c.Reconcile(d.t.Context(),
 		ctrl.Request{NamespacedName: client.ObjectKeyFromObject(src)}); err != nil {

@@ -29,6 +29,14 @@ func TestWhatBecomesOfARevisionThatIsReadAndNotInForce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, revisionA},
+		"the signers are others, and the server doesn't answer": {"nobody answers for it", func(d *desk) {
+			others := signers()
+			others.Data = map[string][]byte{"keys": []byte("another's")}
+			if err := d.c.client.Update(t.Context(), others); err != nil {
+				t.Fatal(err)
+			}
+			d.refuses = &FetchError{Err: errors.New("no route")}
+		}, revisionA},
 		"the branch has gone": {"nobody follows it", answers(&FetchError{
 			Reason: v1alpha1.ReasonRefNotFound, Stalled: true, Err: errors.New("no branch")}), revisionA},
 		"the server doesn't answer": {"it is the newest that is known, and the next must descend from it",

@@ -33,9 +33,14 @@ type failure struct {
 	// stalled says that only a person can fix it. It is looked at again at the
 	// interval all the same; anything else is tried again soon.
 	stalled bool
+	// cause is what it comes from, where somebody asks for that.
+	cause error
 }
 
 func (f *failure) Error() string { return f.message }
+
+// Unwrap gives the cause.
+func (f *failure) Unwrap() error { return f.cause }
 
 // and is a failure with another one, whose problems are added unless they are told
 // already. Its message follows the lead.

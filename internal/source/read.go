@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/source/access"
 )
 
 // read brings what is at hand of a source up to date with its repository.
@@ -20,17 +21,14 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 	ctx, cancel := context.WithTimeout(ctx, timeout(src))
 	defer cancel()
 	seen.asked = true
-	request, err := c.request(ctx, src)
+	request, err := c.request(ctx, src, at)
 	if err != nil {
-		if src.Spec.Verify != nil && request.Signers == nil {
-			at.refused()
-		}
 		return err
 	}
 	fetched, err := c.fetcher.Fetch(ctx, request)
 	if err != nil {
 		failed := fetchFailure(src, err)
-		if seen.found(err); failed.stalled {
+		if seen.found(err); disowns(failed.reason) {
 			at.refused()
 		}
 		return failed
@@ -50,7 +48,7 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 				"put the policies back; to really remove all of this source's policies set spec.allowEmpty: true",
 			fetched.Revision, src.Spec.Path)
 	}
-	at.newest = &content{revision: fetched.Revision, policies: policies}
+	at.newest = &content{revision: fetched.Revision, signers: digest(request.Signers), policies: policies}
 	return nil
 }
 
@@ -62,25 +60,44 @@ func (s *observation) found(err error) {
 	}
 }
 
-// request gathers what the repository is asked with.
-func (c *Controller) request(ctx context.Context, src *v1alpha1.PolicySource) (FetchRequest, error) {
+// disowns says that a repository which fails for this reason doesn't stand for what it
+// gave before. Of that an unknown password or an untrusted server says nothing.
+func disowns(reason string) bool {
+	switch reason {
+	case v1alpha1.ReasonSignatureInvalid, v1alpha1.ReasonNotDescendant, v1alpha1.ReasonHistoryUnknown,
+		v1alpha1.ReasonRefNotFound, v1alpha1.ReasonRepositoryNotFound:
+		return true
+	}
+	return false
+}
+
+// request gathers what the repository is asked with: the signers first, since what
+// becomes of a revision that waits depends on them, whatever becomes of the credentials.
+func (c *Controller) request(ctx context.Context, src *v1alpha1.PolicySource, at *remembered) (FetchRequest, error) {
 	r := FetchRequest{Key: string(src.UID), URL: src.Spec.URL, Ref: src.Spec.Ref, Since: mustFollow(src),
 		Accepted: accepted(src)}
-	if src.Spec.SecretRef != nil {
-		values, err := c.values(ctx, src, src.Spec.SecretRef.Name, "spec.secretRef")
-		if err != nil {
-			return r, err
-		}
-		r.Credentials = values
-	}
+	var err error
 	if src.Spec.Verify != nil {
-		values, err := c.values(ctx, src, src.Spec.Verify.SecretRef.Name, "spec.verify.secretRef")
-		if err != nil {
+		if r.Signers, err = c.signers(ctx, src, at); err != nil {
 			return r, err
 		}
-		r.Signers = values
 	}
-	return r, nil
+	if src.Spec.SecretRef != nil {
+		r.Credentials, err = c.values(ctx, src, src.Spec.SecretRef.Name, "spec.secretRef")
+	}
+	return r, err
+}
+
+// signers are the keys of those who may sign. A revision that waits, and was checked with
+// others, is dropped; while they merely can't be read they may be the same.
+func (c *Controller) signers(ctx context.Context, src *v1alpha1.PolicySource, at *remembered) (
+	map[string][]byte, error) {
+	values, err := c.values(ctx, src, src.Spec.Verify.SecretRef.Name, "spec.verify.secretRef")
+	gone := errors.Is(err, access.ErrMissing)
+	if gone || err == nil && at.newest != nil && at.newest.signers != digest(values) {
+		at.refused()
+	}
+	return values, err
 }
 
 // values are those of a Secret that a field of the source names.
@@ -88,7 +105,9 @@ func (c *Controller) values(ctx context.Context, src *v1alpha1.PolicySource, nam
 	map[string][]byte, error) {
 	values, err := c.secrets.Read(ctx, src.Namespace, name, field)
 	if err != nil {
-		return nil, transient(v1alpha1.ReasonSecretUnavailable, "%v", err)
+		failed := transient(v1alpha1.ReasonSecretUnavailable, "%v", err)
+		failed.cause = err
+		return nil, failed
 	}
 	return values, nil
 }

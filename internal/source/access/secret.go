@@ -4,6 +4,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,9 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/kube"
 )
+
+// ErrMissing says that a Secret isn't there, and not merely that it can't be read.
+var ErrMissing = errors.New("there is no Secret")
 
 // Secrets reads Secrets past the cache, one at a time and by name, so that the
 // permission to get those few is enough, and none is kept.
@@ -32,7 +36,7 @@ func (s Secrets) Read(ctx context.Context, namespace, name, field string) (map[s
 		}
 		return secret.Data, nil
 	case kube.Gone:
-		return nil, fmt.Errorf("%s: there is no Secret %s in namespace %s: make it, or correct the name", field, name,
+		return nil, fmt.Errorf("%s: %w %s in namespace %s: make it, or correct the name", field, ErrMissing, name,
 			namespace)
 	case kube.Forbidden:
 		return nil, fmt.Errorf("%s: the manager may not read Secret %s of namespace %s. Let it: kubectl create role "+
