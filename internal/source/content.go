@@ -21,6 +21,8 @@ type content struct {
 	// signers identifies the keys that its signature was checked with.
 	signers  string
 	policies []directory.Located
+	// partly says that only a part of it may be written.
+	partly bool
 }
 
 // remembered is what is at hand of one source, so that drift can be corrected, and
@@ -34,8 +36,9 @@ type remembered struct {
 	newest, good *content
 	// behind says that the last reading of the repository failed.
 	behind bool
-	// correctedAt is when drift was last corrected.
-	correctedAt time.Time
+	// askedAt is when the repository was last asked, and correctedAt when drift was last
+	// corrected.
+	askedAt, correctedAt time.Time
 }
 
 // unread says that nothing is at hand.
@@ -44,10 +47,13 @@ func (r *remembered) unread() bool { return r.newest == nil && r.good == nil }
 // refused drops a revision that was read, but isn't in force: the repository doesn't give
 // it any more, or those who may sign aren't those that it was checked with.
 func (r *remembered) refused() {
-	if r.newest != r.good {
+	if r.pending() {
 		r.newest = nil
 	}
 }
+
+// pending says that a revision was read, and waits to come into force.
+func (r *remembered) pending() bool { return r.newest != nil && r.newest != r.good }
 
 // contentCache remembers the content of sources.
 type contentCache struct {

@@ -58,7 +58,6 @@ func TestWhatBecomesOfARevisionThatIsReadAndNotInForce(t *testing.T) {
 				t.Fatalf("beside a policy of that name: %v", ready)
 			}
 			tc.then(d)
-			d.ask()
 			if err := d.c.client.Delete(t.Context(), foreign); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -130,5 +131,63 @@ func TestAHalfWrittenRevisionIsNotUndoneByAFailureThatSaysNothingOfIt(t *testing
 	readable()
 	if src := d.look(); src.Status.Revision != revisionB || d.policy("mitts") == nil || d.policy("caps").UID != made {
 		t.Errorf("it isn't completed: %v", readyOf(src))
+	}
+}
+
+// Whatever happens to policies has no repository asked more often than failures do.
+func TestPassesBetweenTwoLooksAskTheRepositoryForARevisionThatWaits(t *testing.T) {
+	const moment = firstRetry / 5
+	d, foreign := conflicting(t)
+	edit := func() {
+		t.Helper()
+		p := d.policy("hats")
+		p.Spec.Title = "Any hats"
+		if err := d.c.client.Update(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	looks := func(wait time.Duration, fetched int, why string) *v1alpha1.PolicySource {
+		t.Helper()
+		before := d.fetched
+		src := d.lookAfter(wait)
+		if d.fetched-before != fetched {
+			t.Errorf("%s: the repository was asked %d times", why, d.fetched-before)
+		}
+		return src
+	}
+	edit()
+	looks(moment, 0, "right after it was asked")
+	if d.policy("hats").Spec.Title == "Any hats" {
+		t.Error("an edit isn't corrected meanwhile")
+	}
+	looks(firstRetry, 1, "when something has happened to a policy")
+	if err := d.c.client.Delete(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	if src := looks(moment, 0, "right after that"); src.Status.Revision != revisionA {
+		t.Errorf("it came into force without the repository being asked: %s", src.Status.Revision)
+	}
+	if src := looks(firstRetry, 1, "when it may be asked"); src.Status.Revision != revisionB {
+		t.Errorf("it doesn't come into force: %v", readyOf(src))
+	}
+	edit()
+	looks(firstRetry*2, 0, "when nothing waits")
+}
+
+// While a source is tried again, at longer and longer intervals, no policy shortens them;
+// and what is written already stays.
+func TestPassesBetweenTwoLooksLeaveAHalfWrittenRevisionAsItIs(t *testing.T) {
+	d := newDesk(t)
+	d.holds(revisionA, "hats")
+	d.look()
+	d.policyFails("mitts")
+	d.holds(revisionB, "hats", "caps", "mitts")
+	d.ask()
+	fetched := d.fetched
+	if d.lookAfter(firstRetry / 5); d.fetched != fetched {
+		t.Error("the repository is asked again at once")
+	}
+	if d.policy("caps") == nil {
+		t.Error("what the revision has made is removed")
 	}
 }

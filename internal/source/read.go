@@ -20,7 +20,7 @@ import (
 func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen *observation) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout(src))
 	defer cancel()
-	seen.asked = true
+	seen.asked, at.askedAt = true, c.clock.Now()
 	request, err := c.request(ctx, src, at)
 	if err != nil {
 		return err

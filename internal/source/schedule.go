@@ -71,6 +71,16 @@ func due(src *v1alpha1.PolicySource, now time.Time) bool {
 		s.NextAttemptAt == nil || !now.Before(s.NextAttemptAt.Time)
 }
 
+// untilEarly is how long the repository isn't asked yet by a pass that isn't due, such as
+// one that a policy's change has led to, though a revision waits: it comes into force only
+// where the repository still gives it. While a failure is tried again the schedule holds.
+func untilEarly(src *v1alpha1.PolicySource, at *remembered, now time.Time) time.Duration {
+	if !at.pending() || src.Status.Failures > 0 {
+		return interval(src)
+	}
+	return at.askedAt.Add(firstRetry).Sub(now)
+}
+
 // waiting says that the last pass has failed, and the next look has its time.
 func waiting(src *v1alpha1.PolicySource) bool {
 	return !meta.IsStatusConditionTrue(src.Status.Conditions, v1alpha1.ConditionReady)

@@ -59,7 +59,7 @@ func (c *Controller) sync(ctx context.Context, src *v1alpha1.PolicySource) (obse
 	at, now := c.contents.of(src), c.clock.Now()
 	var failed *failure
 	switch {
-	case due(src, now) || at.unread() && !waiting(src):
+	case due(src, now) || at.unread() && !waiting(src) || untilEarly(src, at, now) <= 0:
 		if err := c.read(ctx, src, at, &seen); err != nil {
 			failed = failureOf(err)
 		}
@@ -69,8 +69,22 @@ func (c *Controller) sync(ctx context.Context, src *v1alpha1.PolicySource) (obse
 	case now.Sub(at.correctedAt) < correctEvery:
 		seen.waits = correctEvery - now.Sub(at.correctedAt)
 		return seen, nil, nil
+	case at.pending():
+		seen.waits = untilEarly(src, at, now)
+		return c.await(ctx, src, at, seen)
 	}
 	return c.enforce(ctx, src, at, seen, failed)
+}
+
+// await keeps the good revision in force while another one waits until the repository is
+// asked whether it still gives it. What is written of that one stays.
+func (c *Controller) await(ctx context.Context, src *v1alpha1.PolicySource, at *remembered, seen observation) (
+	observation, *failure, error) {
+	if at.newest.partly || at.good == nil {
+		return seen, nil, nil
+	}
+	failed, err := c.keep(ctx, src, at, &seen, nil)
+	return seen, failed, err
 }
 
 // enforce brings the newest revision that could be read into force. Where that
@@ -144,7 +158,9 @@ func (c *Controller) noteDrift(at *remembered, seen *observation) {
 }
 
 // bring makes the cluster as a revision says.
-func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, wanted *content, seen *observation) error {
+func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, wanted *content,
+	seen *observation) (err error) {
+	defer func() { wanted.partly = err != nil && !failureOf(err).stalled }()
 	want, problems := override(wanted.policies, src.Spec.Overrides)
 	if len(problems) > 0 && len(want) > 0 {
 		return withProblems(v1alpha1.ReasonNotCompiling, problems)
