@@ -42,8 +42,13 @@ func (f *failure) Error() string { return f.message }
 // Unwrap gives the cause.
 func (f *failure) Unwrap() error { return f.cause }
 
+// onlyProblems says that nothing is wrong but the problems, of which the message tells.
+func (f *failure) onlyProblems() bool {
+	return f.stalled && len(f.problems) > 0 && f.message == withProblems(f.reason, f.problems).message
+}
+
 // and is a failure with another one, whose problems are added unless they are told
-// already. Its message follows the lead.
+// already. Its message follows the lead, unless it says nothing but those.
 func (f *failure) and(lead string, other *failure) *failure {
 	if f == nil {
 		return other
@@ -55,7 +60,7 @@ func (f *failure) and(lead string, other *failure) *failure {
 			both.problems = append(both.problems, p)
 		}
 	}
-	if len(both.problems) == len(f.problems) && len(other.problems) > 0 {
+	if len(both.problems) == len(f.problems) && other.onlyProblems() {
 		return f
 	}
 	both.message = fmt.Sprintf("%s; %s%s", strings.TrimRight(prose.Shorten(f.message, maxMessage*3/4), "."), lead,
