@@ -106,7 +106,13 @@ func succeed(src *v1alpha1.PolicySource, seen observation, now time.Time) {
 	}
 	s.Revision, s.AttemptedRevision, s.Failures = seen.revision, seen.revision, 0
 	s.Problems, s.ProblemCount = nil, 0
-	message := fmt.Sprintf("revision %s is in force: %d %s", seen.revision, s.Policies,
+	kube.SetConditions(src, now, kube.Ready(v1alpha1.ReasonApplied, inForce(src, seen))...)
+}
+
+// inForce says which revision is, for people.
+func inForce(src *v1alpha1.PolicySource, seen observation) string {
+	s := &src.Status
+	message := fmt.Sprintf("revision %s is in force: %d %s", s.Revision, s.Policies,
 		prose.Plural(int(s.Policies), "policy"))
 	if seen.kept > 0 {
 		message += fmt.Sprintf(", of which %d have left the repository and are kept (spec.prune: false)", seen.kept)
@@ -115,7 +121,7 @@ func succeed(src *v1alpha1.PolicySource, seen observation, now time.Time) {
 		message += fmt.Sprintf("; they go with this source when it is deleted (spec.deletionPolicy: %s)",
 			v1alpha1.DeletionDelete)
 	}
-	kube.SetConditions(src, now, kube.Ready(v1alpha1.ReasonApplied, message)...)
+	return message
 }
 
 // schedule says when to look again, and writes down when the repository is asked.

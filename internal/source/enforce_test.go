@@ -61,7 +61,13 @@ func TestWhatBecomesOfARevisionThatIsReadAndNotInForce(t *testing.T) {
 			if err := d.c.client.Delete(t.Context(), foreign); err != nil {
 				t.Fatal(err)
 			}
+			d.lastEvent()
 			src := d.look()
+			if event := d.lastEvent(); tc.revision == revisionB &&
+				(!strings.Contains(event, v1alpha1.EventPolicySourceApplied) ||
+					!strings.Contains(event, "revision "+revisionB+" is in force: 2 policies; 1 made")) {
+				t.Errorf("that it came into force is announced as %q", event)
+			}
 			if src.Status.Revision != tc.revision || (d.policy("caps") != nil) != (tc.revision == revisionB) {
 				t.Errorf("%s: revision %s, the policy that it adds: %v", tc.reason, src.Status.Revision,
 					d.policy("caps"))

@@ -33,16 +33,17 @@ func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen observa
 	}
 	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
 	turned := was == nil || was.Reason != is.Reason
-	renewed := before.Status.Revision != after.Status.Revision || before.Generation != before.Status.ObservedGeneration
+	moved := before.Status.Revision != after.Status.Revision
+	renewed := moved || before.Generation != before.Status.ObservedGeneration
 	if is.Status == metav1.ConditionFalse &&
 		(turned || before.Status.AttemptedRevision != after.Status.AttemptedRevision) {
 		c.record(after, corev1.EventTypeWarning, eventOf(is.Reason), is.Message)
 	}
 	switch {
-	case seen.complete && (renewed || turned):
+	case moved || seen.complete && (renewed || turned):
 		c.record(after, corev1.EventTypeNormal, v1alpha1.EventPolicySourceApplied,
 			fmt.Sprintf("%s; %d made, %d changed, %d removed%s",
-				is.Message, len(seen.made), len(seen.changed), len(seen.removed), naming(": ", seen.removed)))
+				inForce(after, seen), len(seen.made), len(seen.changed), len(seen.removed), naming(": ", seen.removed)))
 	case !renewed:
 		c.announceDrift(after, seen)
 	}
