@@ -23,6 +23,9 @@ type content struct {
 	policies []directory.Located
 	// partly says that only a part of it may be written.
 	partly bool
+	// inForce are the policies as they were last put into force, by overrides.
+	inForce   []directory.Located
+	overrides []v1alpha1.SourceOverride
 }
 
 // remembered is what is at hand of one source, so that drift can be corrected, and

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -117,5 +118,43 @@ func TestRightOverridesCountBesideWrongOnesWhileTheNewestRevisionIsBroken(t *tes
 	d.look()
 	if p := d.policy("caps"); p.Spec.Title == edited.Spec.Title {
 		t.Error("an edit isn't corrected")
+	}
+}
+
+// What a wrong override did while it was right ends when a person takes it out, and not
+// when somebody else's revision doesn't compile.
+func TestAWrongOverrideHasNothingTightenedByABrokenRevision(t *testing.T) {
+	overrides := func(first, name string, more ...v1alpha1.SourceOverride) func(*v1alpha1.PolicySource) {
+		return func(src *v1alpha1.PolicySource) {
+			src.Spec.Overrides = append([]v1alpha1.SourceOverride{
+				{Policies: []string{first}, RemediationMode: v1alpha1.RemediationDryRun},
+				{Policies: []string{name}, AdmissionAction: v1alpha1.AdmissionWarn}}, more...)
+		}
+	}
+	d := newDesk(t, overrides("*", "hats"))
+	d.holds(revisionA, "hats", "caps")
+	d.look()
+	want := d.policy("hats").Spec
+	holds := func(when string) {
+		t.Helper()
+		if diff := cmp.Diff(want, d.policy("hats").Spec); diff != "" || want.Admission.Action != v1alpha1.AdmissionWarn {
+			t.Errorf("%s (-before +after):\n%s", when, diff)
+		}
+	}
+	d.ask(overrides("*", "hots"))
+	holds("with the good revision")
+	d.holds(revisionB, "hats", "caps")
+	d.files["caps/caps.rego"] += "\ndeny contains x if nobody\n"
+	d.ask()
+	holds("with a broken revision")
+	d.ask(overrides("*", "hots", v1alpha1.SourceOverride{Policies: []string{"caps"},
+		AdmissionAction: v1alpha1.AdmissionAudit}))
+	holds("with another override")
+	if p := d.policy("caps"); p.Spec.Admission.Action != v1alpha1.AdmissionAudit {
+		t.Errorf("the override that was added has no effect: %v", p.Spec.Admission)
+	}
+	d.ask(func(src *v1alpha1.PolicySource) { src.Spec.Overrides = nil })
+	if p := d.policy("hats"); p.Spec.Admission.Action == v1alpha1.AdmissionWarn {
+		t.Error("the override stays though it was taken out")
 	}
 }

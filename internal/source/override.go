@@ -5,6 +5,7 @@ package source
 import (
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -38,6 +39,22 @@ func override(policies []directory.Located, overrides []v1alpha1.SourceOverride)
 		}
 	}
 	return changed, found
+}
+
+// unlessAdded has policies stay as they are in force, but those that an override concerns
+// which is new: while another one is wrong, what it did before mustn't end for that.
+func (c *content) unlessAdded(want []directory.Located, overrides []v1alpha1.SourceOverride) {
+	added := slices.DeleteFunc(slices.Clone(overrides), func(o v1alpha1.SourceOverride) bool {
+		return slices.ContainsFunc(c.overrides, func(old v1alpha1.SourceOverride) bool {
+			return reflect.DeepEqual(o, old)
+		})
+	})
+	for i := range min(len(want), len(c.inForce)) {
+		name := want[i].Definition.Name
+		if !slices.ContainsFunc(added, func(o v1alpha1.SourceOverride) bool { return concerns(o.Policies, name) }) {
+			want[i] = c.inForce[i]
+		}
+	}
 }
 
 // concerns says whether a name is one of those given, or matched by a glob.

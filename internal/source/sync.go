@@ -130,8 +130,9 @@ func (c *Controller) keep(ctx context.Context, src *v1alpha1.PolicySource, at *r
 	if len(problems) > 0 && len(want) > 0 {
 		// The overrides that are right count all the same: one of them may be urgent.
 		wrong = withProblems(v1alpha1.ReasonNotCompiling, problems)
+		at.good.unlessAdded(want, src.Spec.Overrides)
 	}
-	err := c.put(ctx, src, at.good.revision, want, seen)
+	err := c.put(ctx, src, at.good, want, seen)
 	if errors.Is(err, errConflict) {
 		return failed, err
 	}
@@ -165,11 +166,11 @@ func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, want
 	if len(problems) > 0 && len(want) > 0 {
 		return withProblems(v1alpha1.ReasonNotCompiling, problems)
 	}
-	return c.put(ctx, src, wanted.revision, want, seen)
+	return c.put(ctx, src, wanted, want, seen)
 }
 
-// put makes the cluster have these policies, which are a revision's.
-func (c *Controller) put(ctx context.Context, src *v1alpha1.PolicySource, revision string,
+// put makes the cluster have these policies, which are a revision's with its overrides.
+func (c *Controller) put(ctx context.Context, src *v1alpha1.PolicySource, of *content,
 	want []directory.Located, seen *observation) error {
 	// The cache tells that there is nothing to do; what there is to do the API
 	// server tells itself, since the cache may be behind.
@@ -183,7 +184,7 @@ func (c *Controller) put(ctx context.Context, src *v1alpha1.PolicySource, revisi
 	if len(p.unclaimed) > 0 {
 		return withProblems(v1alpha1.ReasonPolicyConflict, p.unclaimed)
 	}
-	if why := tooManyRemoved(src, p, revision); why != nil {
+	if why := tooManyRemoved(src, p, of.revision); why != nil {
 		return why
 	}
 	inventory := namesOf(want)
@@ -194,11 +195,12 @@ func (c *Controller) put(ctx context.Context, src *v1alpha1.PolicySource, revisi
 		slices.Sort(inventory)
 		seen.kept, p.remove = len(p.remove), nil
 	}
-	writes := &applier{client: c.client, owner: ownerOf(src), revision: revision}
+	writes := &applier{client: c.client, owner: ownerOf(src), revision: of.revision}
 	if err := writes.apply(ctx, p); err != nil {
 		return err
 	}
-	seen.inventory, seen.inForce = inventory, revision
+	of.inForce, of.overrides = want, src.Spec.Overrides
+	seen.inventory, seen.inForce = inventory, of.revision
 	seen.made, seen.changed, seen.removed = p.names()
 	return nil
 }
