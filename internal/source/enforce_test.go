@@ -137,7 +137,8 @@ func TestAWrongOverrideHasNothingTightenedByABrokenRevision(t *testing.T) {
 	want := d.policy("hats").Spec
 	holds := func(when string) {
 		t.Helper()
-		if diff := cmp.Diff(want, d.policy("hats").Spec); diff != "" || want.Admission.Action != v1alpha1.AdmissionWarn {
+		diff := cmp.Diff(want, d.policy("hats").Spec)
+		if diff != "" || want.Admission.Action != v1alpha1.AdmissionWarn {
 			t.Errorf("%s (-before +after):\n%s", when, diff)
 		}
 	}

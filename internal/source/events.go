@@ -34,17 +34,17 @@ func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen observa
 	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
 	turned := was == nil || was.Reason != is.Reason
 	moved := before.Status.Revision != after.Status.Revision
-	renewed := moved || before.Generation != before.Status.ObservedGeneration
-	if is.Status == metav1.ConditionFalse &&
-		(turned || before.Status.AttemptedRevision != after.Status.AttemptedRevision) {
+	edited := before.Generation != before.Status.ObservedGeneration
+	attempted := before.Status.AttemptedRevision != after.Status.AttemptedRevision
+	if is.Status == metav1.ConditionFalse && (turned || attempted) {
 		c.record(after, corev1.EventTypeWarning, eventOf(is.Reason), is.Message)
 	}
 	switch {
-	case moved || seen.complete && (renewed || turned):
+	case moved, seen.complete && (edited || turned):
 		c.record(after, corev1.EventTypeNormal, v1alpha1.EventPolicySourceApplied,
 			fmt.Sprintf("%s; %d made, %d changed, %d removed%s",
 				inForce(after, seen), len(seen.made), len(seen.changed), len(seen.removed), naming(": ", seen.removed)))
-	case !renewed:
+	case !edited:
 		c.announceDrift(after, seen)
 	}
 }

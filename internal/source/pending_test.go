@@ -80,7 +80,7 @@ func TestARevisionThatWaitsOutlastsWhatSaysNothingOfIt(t *testing.T) {
 
 // secretFails has the API server fail when it is asked for a Secret, until it is said not
 // to.
-func (d *desk) secretFails(name string) (mended func()) {
+func (d *desk) secretFails(name string) func() {
 	d.t.Helper()
 	fails := true
 	d.c.secrets.Reader = interceptor.NewClient(d.api, interceptor.Funcs{
@@ -95,7 +95,7 @@ func (d *desk) secretFails(name string) (mended func()) {
 }
 
 // policyFails has the API server fail when a policy is written, until it is said not to.
-func (d *desk) policyFails(name string) (mended func()) {
+func (d *desk) policyFails(name string) func() {
 	d.t.Helper()
 	fails := true
 	d.c.client = interceptor.NewClient(d.api, interceptor.Funcs{

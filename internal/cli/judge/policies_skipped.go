@@ -117,8 +117,8 @@ func ownKinds() (kinds []string) {
 	return kinds
 }
 
-// refuseYAML refuses Evenkeel's objects in a folder of Rego, of which only Rego is read, and tells what else
-// isn't.
+// refuseYAML refuses policies in YAML in a folder of Rego, of which only Rego is read, and tells what else isn't that
+// may change a verdict. Other kinds of Evenkeel's judge nothing.
 func (c *policyChoice) refuseYAML(ctx context.Context, dir string) error {
 	documents, err := manifest.Read(ctx, []string{dir}, nil, manifest.Options{Library: c.reader.Library(),
 		Skipped: func(p manifest.Problem) {
@@ -144,8 +144,17 @@ func (c *policyChoice) refuseYAML(ctx context.Context, dir string) error {
 	for i := range documents {
 		d := &documents[i]
 		_, wrong := mistaken(d.Object)
-		if wrong != "" || d.Object["apiVersion"] == v1alpha1.GroupVersion.String() {
+		kind, _ := d.Object["kind"].(string)
+		if d.Object["apiVersion"] != v1alpha1.GroupVersion.String() {
+			kind = "" // of somebody else's
+		}
+		switch {
+		case wrong != "", slices.Contains([]string{"ClusterRegoPolicy", "RegoTemplate", "RemediationStrategy"}, kind):
 			ours = append(ours, unread(d))
+		case kind == "Waiver", kind == "ClusterWaiver":
+			c.tellSkipped(manifest.Problem{File: d.File, Line: d.Line, Message: fmt.Sprintf("%s holds Rego, and of such a "+
+				"folder only .rego is read: this %s counts where its place is among the manifests, or given by -p too",
+				dir, kind)})
 		}
 	}
 	for _, d := range gatekeeper.Among(documents) {

@@ -182,6 +182,12 @@ func TestNothingInAPolicyFolderIsLeftOutInSilence(t *testing.T) {
 			code: command.ExitFailure,
 			says: "p/bad.yaml:1: it isn't read, since p holds Rego, and of such a folder only .rego is: " +
 				"move this ClusterRegoPolicy out of it, and give its place by -p too"},
+		"a waiver among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
+			"p/w.yaml": "{apiVersion: evenkeel.dev/v1alpha1, kind: ClusterWaiver, metadata: {name: w}}"},
+			says: "skipped p/w.yaml:1: p holds Rego, and of such a folder only .rego is read: this ClusterWaiver counts " +
+				"where its place is among the manifests, or given by -p too"},
+		"what judges nothing among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
+			"p/s.yaml": "{apiVersion: evenkeel.dev/v1alpha1, kind: PolicySource, metadata: {name: s}}"}},
 		"misspelt YAML among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
 			"p/bad.yaml": misspelt("v1alpha1", "v1")}, code: command.ExitFailure, says: "p/bad.yaml:1: it isn't read"},
 		"Gatekeeper's among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),

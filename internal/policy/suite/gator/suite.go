@@ -81,7 +81,10 @@ func isYAML(file string) bool { return path.Ext(file) == ".yaml" || path.Ext(fil
 func readEntry(fsys fs.FS, file string, mode fs.FileMode) (*suite, error) {
 	if mode&fs.ModeSymlink != 0 {
 		info, err := fs.Stat(fsys, file)
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(path.Base(file), "."):
+			return nil, nil //nolint:nilnil // an editor's lock
+		case err != nil:
 			return nil, err
 		}
 		mode = info.Mode().Type()

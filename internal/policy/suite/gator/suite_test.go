@@ -49,6 +49,7 @@ func TestALinkToASuiteIsOne(t *testing.T) {
 		"to a directory":           {link: "suites/more", to: "../suites"},
 		"to a directory, as .yaml": {link: "suites/more.yaml", to: "../suites"},
 		"to nothing":               {link: "suites/s.yaml", to: "../nowhere.yaml", wrong: true},
+		"to nothing, an editor's":  {link: "suites/.#s.yaml", to: "user@host.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
