@@ -84,7 +84,8 @@ const (
 // Reasons of a RemediationStrategy's conditions, besides ReasonAccepted and ReasonInvalid. ReasonAccepted: plans that
 // are made from now on follow it. ReasonInvalid: it can't be followed; the policies that refer to it remediate nothing.
 const (
-	// ReasonDeleting: it is being deleted. Policies that refer to a strategy remediate nothing; a waiver waives nothing.
+	// ReasonDeleting: it is being deleted. Policies that refer to a strategy remediate nothing; a waiver waives
+	// nothing.
 	ReasonDeleting = "Deleting"
 )
 

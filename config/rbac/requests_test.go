@@ -279,7 +279,8 @@ func TestADeletionThatIsDoneLaterIsNoWayRound(t *testing.T) {
 		verbs   []string
 		want    string // empty: it is deleted
 	}{
-		"a breaker at once":    {policy: "evenkeel-breakers", old: object, options: spec{"propagationPolicy": "Background"}},
+		"a breaker at once": {policy: "evenkeel-breakers", old: object,
+			options: spec{"propagationPolicy": "Background"}},
 		"a breaker by default": {policy: "evenkeel-breakers", old: object, options: spec{}},
 		"a breaker after what it owns": {policy: "evenkeel-breakers", old: object,
 			options: spec{"propagationPolicy": "Foreground"}, want: "that needs the verb reset"},
@@ -292,7 +293,8 @@ func TestADeletionThatIsDoneLaterIsNoWayRound(t *testing.T) {
 		"a plan at work at once": {policy: "evenkeel-plans", old: object, options: spec{}, verbs: []string{"abort"}},
 		"a plan at work after its records": {policy: "evenkeel-plans", old: object, verbs: []string{"abort"},
 			options: spec{"propagationPolicy": "Foreground"}, want: "delete it with --cascade=background"},
-		"a plan that has ended": {policy: "evenkeel-plans", old: ended, options: spec{"propagationPolicy": "Foreground"}},
+		"a plan that has ended": {policy: "evenkeel-plans", old: ended,
+			options: spec{"propagationPolicy": "Foreground"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -117,6 +117,33 @@ func ownKinds() (kinds []string) {
 	return kinds
 }
 
+// effect is what an object does to verdicts.
+type effect int
+
+const (
+	neither effect = iota
+	judges
+	waives
+)
+
+// kindAmongRego is what an object of Evenkeel's does, or one that means to be one, which may judge.
+func kindAmongRego(object map[string]any) effect {
+	if _, wrong := mistaken(object); wrong != "" {
+		return judges
+	}
+	if object["apiVersion"] != v1alpha1.GroupVersion.String() {
+		return neither
+	}
+	switch object["kind"] {
+	case "ClusterRegoPolicy", "RegoTemplate", "RemediationStrategy":
+		return judges
+	case "Waiver", "ClusterWaiver":
+		return waives
+	default:
+		return neither
+	}
+}
+
 // refuseYAML refuses policies in YAML in a folder of Rego, of which only Rego is read, and tells what else isn't that
 // may change a verdict. Other kinds of Evenkeel's judge nothing.
 func (c *policyChoice) refuseYAML(ctx context.Context, dir string) error {
@@ -142,19 +169,14 @@ func (c *policyChoice) refuseYAML(ctx context.Context, dir string) error {
 	}
 	var ours, theirs []manifest.Problem
 	for i := range documents {
-		d := &documents[i]
-		_, wrong := mistaken(d.Object)
-		kind, _ := d.Object["kind"].(string)
-		if d.Object["apiVersion"] != v1alpha1.GroupVersion.String() {
-			kind = "" // of somebody else's
-		}
-		switch {
-		case wrong != "", slices.Contains([]string{"ClusterRegoPolicy", "RegoTemplate", "RemediationStrategy"}, kind):
+		switch d := &documents[i]; kindAmongRego(d.Object) {
+		case judges:
 			ours = append(ours, unread(d))
-		case kind == "Waiver", kind == "ClusterWaiver":
-			c.tellSkipped(manifest.Problem{File: d.File, Line: d.Line, Message: fmt.Sprintf("%s holds Rego, and of such a "+
-				"folder only .rego is read: this %s counts where its place is among the manifests, or given by -p too",
-				dir, kind)})
+		case waives:
+			c.tellSkipped(manifest.Problem{File: d.File, Line: d.Line, Message: fmt.Sprintf("%s holds Rego, and of "+
+				"such a folder only .rego is read: this %s counts where its place is among the manifests, or given "+
+				"by -p too", dir, d.Object["kind"])})
+		case neither:
 		}
 	}
 	for _, d := range gatekeeper.Among(documents) {

@@ -184,8 +184,8 @@ func TestNothingInAPolicyFolderIsLeftOutInSilence(t *testing.T) {
 				"move this ClusterRegoPolicy out of it, and give its place by -p too"},
 		"a waiver among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
 			"p/w.yaml": "{apiVersion: evenkeel.dev/v1alpha1, kind: ClusterWaiver, metadata: {name: w}}"},
-			says: "skipped p/w.yaml:1: p holds Rego, and of such a folder only .rego is read: this ClusterWaiver counts " +
-				"where its place is among the manifests, or given by -p too"},
+			says: "skipped p/w.yaml:1: p holds Rego, and of such a folder only .rego is read: this ClusterWaiver " +
+				"counts where its place is among the manifests, or given by -p too"},
 		"what judges nothing among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
 			"p/s.yaml": "{apiVersion: evenkeel.dev/v1alpha1, kind: PolicySource, metadata: {name: s}}"}},
 		"misspelt YAML among Rego": {files: map[string]string{"p/fine/fine.rego": regoOf("fine"),
