@@ -147,20 +147,9 @@ func kindAmongRego(object map[string]any) effect {
 // refuseYAML refuses policies in YAML in a folder of Rego, of which only Rego is read, and tells what else isn't that
 // may change a verdict. Other kinds of Evenkeel's judge nothing.
 func (c *policyChoice) refuseYAML(ctx context.Context, dir string) error {
-	documents, err := manifest.Read(ctx, []string{dir}, nil, manifest.Options{Library: c.reader.Library(),
-		Skipped: func(p manifest.Problem) {
-			if info, err := os.Stat(p.File); err == nil && info.IsDir() {
-				c.tellSkipped(ofPolicies(p))
-			}
-		}})
-	var unreadable *manifest.Error
-	switch {
-	case errors.As(err, &unreadable):
-		for _, p := range unreadable.Problems {
-			c.tellSkipped(p)
-		}
-	case err != nil:
-		return command.Exit(command.ExitFailure, err)
+	documents, err := c.amongRego(ctx, dir)
+	if err != nil {
+		return err
 	}
 	unread := func(d *manifest.Document) manifest.Problem {
 		return manifest.Problem{File: d.File, Line: d.Line, Message: fmt.Sprintf("it isn't read, since %s holds Rego, "+
@@ -186,4 +175,24 @@ func (c *policyChoice) refuseYAML(ctx context.Context, dir string) error {
 	}
 	c.tellSkipped(theirs...)
 	return failureOf(ours)
+}
+
+// amongRego are the objects in a folder of Rego. What can't be read of it is told.
+func (c *policyChoice) amongRego(ctx context.Context, dir string) ([]manifest.Document, error) {
+	documents, err := manifest.Read(ctx, []string{dir}, nil, manifest.Options{Library: c.reader.Library(),
+		Skipped: func(p manifest.Problem) {
+			if info, err := os.Stat(p.File); err == nil && info.IsDir() {
+				c.tellSkipped(ofPolicies(p))
+			}
+		}})
+	var unreadable *manifest.Error
+	switch {
+	case errors.As(err, &unreadable):
+		for _, p := range unreadable.Problems {
+			c.tellSkipped(p)
+		}
+	case err != nil:
+		return nil, command.Exit(command.ExitFailure, err)
+	}
+	return documents, nil
 }
