@@ -17,7 +17,7 @@ func (s *Subject) Request(now time.Time) *policy.Request { return s.requestOf(s.
 // controller it names: anybody may write that.
 func (s *Subject) requestOf(object map[string]any, now time.Time) *policy.Request {
 	r := policy.NewAudit(object, s.Namespace, now)
-	r.Beside, r.OwnerAbsent = s.Beside, s.Document != nil
+	r.Beside, r.Itself = s.Beside, s.Document != nil
 	return r
 }
 

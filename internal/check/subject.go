@@ -67,7 +67,7 @@ func Of(documents []manifest.Document, namespace string, namespaces map[string]m
 	scopes := scopesOf(documents)
 	for i := range documents {
 		object := documents[i].Object
-		if kindOf(object) == (policy.GroupKind{Kind: "Namespace"}) {
+		if kindOf(object) == policy.NamespaceKind() {
 			known[text(object, "metadata", "name")] = object
 		}
 	}

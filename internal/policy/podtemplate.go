@@ -21,6 +21,9 @@ func (g GroupKind) String() string {
 	return g.Group + "/" + g.Kind
 }
 
+// NamespaceKind is the kind of namespaces, which are in none.
+func NamespaceKind() GroupKind { return GroupKind{Kind: "Namespace"} }
+
 // PodKind is the kind whose rules reach pod templates too.
 func PodKind() GroupKind { return GroupKind{Kind: "Pod"} }
 

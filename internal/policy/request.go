@@ -87,9 +87,8 @@ type Request struct {
 	// Audit says that an existing object is judged, not a request: user
 	// exemptions and operations don't apply.
 	Audit bool
-	// OwnerAbsent says of an audit that nothing is judged which the object names as its controller: the object is
-	// judged itself then.
-	OwnerAbsent bool
+	// Itself says of an audit that the object is judged itself, whatever it names as its controller.
+	Itself bool
 	// Before says that an object is judged as it was before an update, to tell what the
 	// update adds: match conditions were asked of the update itself.
 	Before bool

@@ -159,8 +159,11 @@ func (s *Scanner) referring(changed map[string]inventory.Namespaces) map[schema.
 
 // concerned are those of some namespaces in which a policy judges anything.
 func concerned(p *v1alpha1.ClusterRegoPolicy, where inventory.Namespaces) inventory.Namespaces {
+	if where.All() {
+		return where
+	}
 	named, err := match.Namespaces(&p.Spec.Match)
-	if err != nil || where.All() {
+	if err != nil {
 		return where
 	}
 	return inventory.InNamespaces(slices.DeleteFunc(where.Names(), func(name string) bool { return !named(name) })...)

@@ -42,9 +42,10 @@ func (c *policyChoice) documents(ctx context.Context, path string) ([]manifest.D
 		return nil, command.Exit(command.ExitFailure, err)
 	}
 	var wrong []manifest.Problem
+	kinds := ownKinds()
 	for i := range documents {
 		d := &documents[i]
-		if field, message := mistaken(d.Object); message != "" {
+		if field, message := mistaken(d.Object, kinds); message != "" {
 			wrong = append(wrong, manifest.Problem{File: d.File, Line: d.LineOf(field), Message: message})
 		}
 	}
@@ -84,12 +85,12 @@ func failureOf(wrong []manifest.Problem) error {
 	return command.Exit(command.ExitFailure, &manifest.Error{Problems: wrong})
 }
 
-// mistaken says what is wrong with an object that means to be one of Evenkeel's and is none, and of which field;
-// empty for any other.
-func mistaken(object map[string]any) (field, message string) {
+// mistaken says what is wrong with an object that means to be one of Evenkeel's, whose kinds are given, and is none,
+// and of which field; empty for any other.
+func mistaken(object map[string]any, kinds []string) (field, message string) {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
-	ours, kinds := v1alpha1.GroupVersion.String(), ownKinds()
+	ours := v1alpha1.GroupVersion.String()
 	group, _, _ := strings.Cut(apiVersion, "/")
 	switch known := slices.Contains(kinds, kind); {
 	case apiVersion == ours && known:
@@ -126,9 +127,9 @@ const (
 	waives
 )
 
-// kindAmongRego is what an object of Evenkeel's does, or one that means to be one, which may judge.
-func kindAmongRego(object map[string]any) effect {
-	if _, wrong := mistaken(object); wrong != "" {
+// effectOf is what an object of Evenkeel's does, or one that means to be one, which may judge.
+func effectOf(object map[string]any, kinds []string) effect {
+	if _, wrong := mistaken(object, kinds); wrong != "" {
 		return judges
 	}
 	if object["apiVersion"] != v1alpha1.GroupVersion.String() {
@@ -157,8 +158,9 @@ func (c *policyChoice) refuseYAML(ctx context.Context, dir string) error {
 			d.Object["kind"])}
 	}
 	var ours, theirs []manifest.Problem
+	kinds := ownKinds()
 	for i := range documents {
-		switch d := &documents[i]; kindAmongRego(d.Object) {
+		switch d := &documents[i]; effectOf(d.Object, kinds) {
 		case judges:
 			ours = append(ours, unread(d))
 		case waives:

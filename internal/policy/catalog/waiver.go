@@ -70,13 +70,10 @@ func newWaiver(w v1alpha1.AnyWaiver) *waiver {
 		terms:    *terms,
 		match:    *covered.DeepCopy(),
 	}
-	switch {
-	case w.GetDeletionTimestamp() != nil:
+	if w.GetDeletionTimestamp() != nil {
 		out.problem = fmt.Errorf("%w; until it is gone it waits for its finalizers: %s", ErrWaiverDeleted,
 			strings.Join(w.GetFinalizers(), ", "))
-	case wellFormed(w) != nil:
-		out.problem = wellFormed(w)
-	default:
+	} else if out.problem = wellFormed(w); out.problem == nil {
 		out.covers, out.problem = match.NewWaiver(w)
 	}
 	return out

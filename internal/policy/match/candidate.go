@@ -98,13 +98,13 @@ func (c *candidate) concernsLabels(r *policy.Request) bool {
 	return c.byObject == nil || selectsEither(c.byObject, r)
 }
 
-// judgedAtOwner: an audit leaves an object to its owner's verdict, where it gives one. Admission does so
+// judgedAtOwner: an audit leaves an object to its owner's verdict, unless it is to be judged itself. Admission does so
 // where nothing is refused, and only for what a built-in controller makes: nobody
 // escapes by writing an owner reference. Where something may be refused, what a
 // controller makes is judged, see Maker.
 func (c *candidate) judgedAtOwner(r *policy.Request) bool {
 	if r.Audit {
-		return !r.OwnerAbsent && ownedByJudged(c.definition, r.Kind.GroupKind(), r.Judged())
+		return !r.Itself && ownedByJudged(c.definition, r.Kind.GroupKind(), r.Judged())
 	}
 	_, made := Maker(c.definition, r)
 	return made && c.definition.Spec.Admission.Action != v1alpha1.AdmissionDeny &&
@@ -133,7 +133,7 @@ func namespaceOf(r *policy.Request) (string, bool) {
 }
 
 func isNamespace(r *policy.Request) bool {
-	return r.Kind.Group == "" && r.Kind.Kind == "Namespace"
+	return r.Kind.GroupKind() == policy.NamespaceKind()
 }
 
 func anyMatches(globs []*regexp.Regexp, namespace string) bool {

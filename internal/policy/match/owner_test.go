@@ -87,8 +87,8 @@ func TestMatchLeavesToTheOwner(t *testing.T) {
 		want   bool
 	}{
 		"an audit": {"30 Deployments are 30 objects, not 90", audit, false},
-		"an audit without the owner": {"nothing else is judged in its place", func(r *policy.Request) {
-			r.Audit, r.OwnerAbsent = true, true
+		"an audit of the object itself": {"nothing else is judged in its place", func(r *policy.Request) {
+			r.Audit, r.Itself = true, true
 		}, true},
 		"the ReplicaSet controller": {"an old violator can be scaled", by(account + "replicaset-controller"),
 			false},

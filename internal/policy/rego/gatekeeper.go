@@ -48,7 +48,7 @@ func shownByGatekeeper(r *policy.Request) *policy.Request {
 		shown = policy.Request{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, NamespaceObject: r.NamespaceObject,
 			Audit: true}
 	}
-	if namespaces := (policy.GroupKind{Kind: "Namespace"}); r.Kind.GroupKind() == namespaces {
+	if r.Kind.GroupKind() == policy.NamespaceKind() {
 		shown.Namespace, shown.NamespaceObject = "", nil
 	}
 	return &shown

@@ -48,7 +48,7 @@ func create(obj map[string]any, a policy.Action, _ time.Time) (Step, error) {
 		return Step{}, fmt.Errorf("create %s: status can't be given", name)
 	}
 	home, _ := Lookup(obj, "/metadata/namespace")
-	if kindOf(obj) == (policy.GroupKind{Kind: "Namespace"}) {
+	if kindOf(obj) == policy.NamespaceKind() {
 		home, _ = Lookup(obj, "/metadata/name")
 	}
 	if given, found := metadata["namespace"]; found && given != home {

@@ -44,9 +44,10 @@ func newJudge(fsys fs.FS, suiteFile string, t *test, engine rego.Engine) (*judge
 	if err != nil {
 		return nil, err
 	}
+	config := t.replicated(fsys, suiteFile)
+	opts := gatekeeper.Options{Kinds: t.kinds(fsys, suiteFile), InMemory: true}
 	migrated := func(read []manifest.Document) (*inForce, error) {
-		opts := gatekeeper.Options{Kinds: t.kinds(fsys, suiteFile), InMemory: true}
-		return enforced(gatekeeper.Migrate(append(read, t.replicated(fsys, suiteFile)), opts), engine, t.Constraint)
+		return enforced(gatekeeper.Migrate(append(read, config), opts), engine, t.Constraint)
 	}
 	j := &judge{}
 	for _, d := range read {
@@ -178,7 +179,7 @@ func enforce(policies *catalog.Catalog, item *gatekeeper.Item) error {
 func (j *judge) violations(ctx context.Context, r *policy.Request, others []map[string]any) (
 	[]policy.Violation, error) {
 	by, judging := matched(r), j.placed
-	if by.Namespace == "" && by.Kind.GroupKind() != namespaces() {
+	if by.Namespace == "" && by.Kind.GroupKind() != policy.NamespaceKind() {
 		judging = j.unplaced
 	}
 	switch {
@@ -203,12 +204,10 @@ func matched(r *policy.Request) *policy.Request {
 	return &by
 }
 
-func namespaces() policy.GroupKind { return policy.GroupKind{Kind: "Namespace"} }
-
 // lacksNamespace says that the constraint can't be said to match for want of the Namespace. Even a selector of
 // every namespace asks for it.
 func (p *inForce) lacksNamespace(r *policy.Request) bool {
-	if r.Namespace == "" || r.NamespaceObject != nil || r.Kind.GroupKind() == namespaces() {
+	if r.Namespace == "" || r.NamespaceObject != nil || r.Kind.GroupKind() == policy.NamespaceKind() {
 		return false
 	}
 	return slices.ContainsFunc(p.snapshot.Concerning(r), func(of *v1alpha1.ClusterRegoPolicy) bool {
