@@ -63,8 +63,6 @@ type source struct {
 	text []byte
 	// line is where the text begins in its file, from 1.
 	line int
-	// library says that the fast reader is turned off.
-	library bool
 
 	parse sync.Once
 	tree  *tree
@@ -73,7 +71,7 @@ type source struct {
 // lineOf is the line in the file of the value at the pointer; 0 when the text has
 // no positions.
 func (s *source) lineOf(pointer string) int {
-	s.parse.Do(func() { s.tree = parseTree(s.text, s.library) })
+	s.parse.Do(func() { s.tree = parseTree(s.text) })
 	line := s.tree.lineOf(pointer)
 	if line == 0 {
 		return 0

@@ -33,7 +33,7 @@ func (r *reader) gather(opts Options, w *walker) ([]Document, error) {
 			g.problems = append(g.problems, *p.problem)
 			continue
 		}
-		origin := &source{text: p.text, line: p.line, library: opts.Library}
+		origin := &source{text: p.text, line: p.line}
 		objects(p.value, "", func(found finding) { g.take(p, f, origin, found) })
 	}
 	return g.documents, errorOf(g.problems)

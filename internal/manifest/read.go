@@ -17,8 +17,6 @@ import (
 	"sync/atomic"
 
 	"go.yaml.in/yaml/v2"
-
-	"evenkeel.dev/evenkeel/internal/manifest/fastyaml"
 )
 
 // Options tune Read.
@@ -26,9 +24,6 @@ type Options struct {
 	// Skipped is told of each file of a directory, and each directory, that is
 	// left out, and why: it needs rendering, or holds no object. Nil ignores it.
 	Skipped func(Problem)
-	// Library turns the fast reader of YAML off: all is read by the library, which
-	// takes several times as long and must give the same.
-	Library bool
 }
 
 // Read gives the objects at the paths, in the order of the paths and of what they
@@ -51,7 +46,7 @@ func Read(ctx context.Context, paths []string, stdin io.Reader, opts Options) ([
 		}
 		w.add(path)
 	}
-	r := &reader{stdin: stdin, library: opts.Library}
+	r := &reader{stdin: stdin}
 	for i, f := range w.files {
 		r.open(i, f)
 	}
@@ -72,10 +67,9 @@ type part struct {
 
 // reader reads files into parts, and decodes these on all processors.
 type reader struct {
-	stdin   io.Reader
-	library bool
-	parts   []part
-	wrong   []Problem
+	stdin io.Reader
+	parts []part
+	wrong []Problem
 }
 
 func (r *reader) open(number int, f file) {
@@ -108,7 +102,7 @@ func (r *reader) decodeAll(ctx context.Context) error {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(r.parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				r.parts[i].decode(r.library)
+				r.parts[i].decode()
 			}
 		})
 	}
@@ -116,15 +110,10 @@ func (r *reader) decodeAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (p *part) decode(library bool) {
-	read := fastyaml.Decode
+func (p *part) decode() {
+	read := decodeYAML
 	if p.json {
 		read = decodeJSON
-	} else if !library {
-		if value, plain := fastyaml.Read(string(p.text)); plain {
-			p.value = value
-			return
-		}
 	}
 	value, err := read(p.text)
 	if err != nil {

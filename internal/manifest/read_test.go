@@ -206,6 +206,11 @@ func TestReadSaysWhatIsWrongAndWhere(t *testing.T) {
 		"a mark after another line end": {"kubectl doesn't see it, and YAML does",
 			good + "apiVersion: v1\rkind: Pod\r---\rapiVersion: v1\rkind: Node\r",
 			"<stdin>:4: it isn't valid YAML: something follows the object"},
+		"an object after one that is indented": {"the second would be lost",
+			good + "  apiVersion: v1\n  kind: Pod\napiVersion: v1\nkind: Node\n",
+			"<stdin>:6: it isn't valid YAML: something follows the object"},
+		"a list after an object": {"it isn't left out", good + "apiVersion: v1\nkind: Pod\n- a\n",
+			"<stdin>:5: it isn't valid YAML"},
 		"what is no YAML after an object": {"with the parser's line", good + "--- {apiVersion: v1, kind: Pod}\n\n@x\n",
 			"<stdin>:6: it isn't valid YAML: found character that cannot start any token"},
 		"an object whose items are text": {"kubectl takes it for a list, and fails",
@@ -253,8 +258,8 @@ func TestLineOf(t *testing.T) {
 			map[string]int{"": 1, "/kind": 2, "/metadata/annotations/x.io~1y~0z": 6, "/spec/containers/0": 9,
 				"/spec/containers/0/image": 10, "/spec/containers/0/command/3": 9, "/status": 1},
 		},
-		"one that takes the library": {
-			"its lines are found as well", merged,
+		"anchors and merges": {
+			"a merged field has the line where it is written", merged,
 			map[string]int{"": 2, "/metadata/name": 8, "/metadata/x": 5, "/metadata/y": 6, "/nowhere": 2},
 		},
 		"a List": {

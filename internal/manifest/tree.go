@@ -8,35 +8,25 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"evenkeel.dev/evenkeel/internal/manifest/fastyaml"
 )
 
 // tree is a document with the lines of its fields. The zero tree has none.
 type tree struct {
-	// plain has the lines by JSON Pointer of a document that needs no library.
-	plain map[string]int
-	root  *yaml.Node
+	root *yaml.Node
 }
 
-// maxTree is the size in bytes from which a document that isn't plain has no lines:
-// a list of a whole cluster, in JSON, isn't read by people.
-const maxTree = 4 << 20
+// maxJSON is the size in bytes from which JSON has no lines: it is a list of a whole cluster, which people don't read.
+const maxJSON = 4 << 20
 
 // parseTree reads the lines. The text was read before: what this parser can't
 // read, of another version of YAML, has no lines.
-func parseTree(text []byte, library bool) *tree {
-	if !library {
-		if lines, plain := fastyaml.Lines(string(text)); plain {
-			return &tree{plain: lines}
-		}
-	}
-	if len(text) > maxTree {
-		return &tree{}
-	}
+func parseTree(text []byte) *tree {
 	document := &yaml.Node{}
-	// JSON may be indented by tabs; within its strings they are escaped.
 	if looksLikeJSON(text) {
+		if len(text) > maxJSON {
+			return &tree{}
+		}
+		// JSON may be indented by tabs; within its strings they are escaped.
 		text = bytes.ReplaceAll(text, []byte{'\t'}, []byte{' '})
 	}
 	if err := yaml.Unmarshal(text, document); err != nil || len(document.Content) == 0 {
@@ -49,7 +39,7 @@ func parseTree(text []byte, library bool) *tree {
 // there are no lines. A field's line is its key's.
 func (t *tree) lineOf(pointer string) int {
 	if t.root == nil {
-		return t.plainLineOf(pointer)
+		return 0
 	}
 	node, line := t.root, t.root.Line
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
@@ -61,16 +51,6 @@ func (t *tree) lineOf(pointer string) int {
 		node, line = next, at
 	}
 	return line
-}
-
-func (t *tree) plainLineOf(pointer string) int {
-	for pointer != "" {
-		if line, written := t.plain[pointer]; written {
-			return line
-		}
-		pointer = pointer[:max(strings.LastIndexByte(pointer, '/'), 0)]
-	}
-	return 0
 }
 
 // child is the value below a node, and the line where its entry begins; nil when

@@ -109,7 +109,7 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	documents, unread := manifest.Read(
-		ctx, paths, cmd.InOrStdin(), manifest.Options{Library: o.policies.reader.Library(),
+		ctx, paths, cmd.InOrStdin(), manifest.Options{
 			Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },
 		})
 	if err := ctx.Err(); err != nil {

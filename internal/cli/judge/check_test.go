@@ -282,20 +282,6 @@ func libraryExamples(t *testing.T) []suite.Example {
 	return all
 }
 
-func TestCheckByTheLibraryOfYAMLFindsTheSame(t *testing.T) {
-	dir := commandline.Folder(t, map[string]string{"pod.yaml": privilegedPod})
-	file := filepath.Join(dir, "pod.yaml")
-	fast, _, _ := commandline.Invoke(t, newCheckCommand(), "-o", "json", file)
-	slow, _, code := commandline.Invoke(t, newCheckCommand(), "-o", "json", "--yaml-reader", "library", file)
-	if diff := cmp.Diff(fast, slow); diff != "" || code != command.ExitFailed {
-		t.Errorf("code %d, report (-fast +library)\n%s", code, diff)
-	}
-	if _, message, code := commandline.Invoke(t, newCheckCommand(), "--yaml-reader", "quick",
-		file); code != command.ExitUsage || !strings.Contains(message, "give fast or library") {
-		t.Errorf("a reader that isn't known: code %d, %s", code, message)
-	}
-}
-
 // TestCheckBeginsWithASummaryOfWhatNobodyReads: where, and by what, before the pages of it.
 func TestCheckBeginsWithASummaryOfWhatNobodyReads(t *testing.T) {
 	files := map[string]string{}

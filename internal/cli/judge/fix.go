@@ -79,9 +79,7 @@ func (o *fixOptions) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	documents, unread := manifest.Read(cmd.Context(), paths, bytes.NewReader(stdin),
-		manifest.Options{Library: o.policies.reader.Library(),
-			Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) },
-		})
+		manifest.Options{Skipped: func(p manifest.Problem) { fmt.Fprintf(stderr, "skipped %s\n", p) }})
 	if err := cmd.Context().Err(); err != nil {
 		return command.Exit(command.ExitFailure, err)
 	}

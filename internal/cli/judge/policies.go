@@ -31,7 +31,6 @@ type policyChoice struct {
 	cluster    bool
 	only, skip []string
 	severity   string
-	reader     command.YAMLReader
 	rego       command.RegoTree
 	// connection is where --in-force reads; the command's own connection flags.
 	connection *connect.Flags
@@ -68,7 +67,6 @@ func (c *policyChoice) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.severity, "severity", "",
 		"ask policies of this severity or above only: Critical, High, Medium or Low")
 	c.rego.AddFlags(f)
-	c.reader.AddFlags(f)
 }
 
 // policySet is what a choice comes to.

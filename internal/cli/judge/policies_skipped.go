@@ -25,7 +25,7 @@ import (
 // as if all were well.
 func (c *policyChoice) documents(ctx context.Context, path string) ([]manifest.Document, error) {
 	var skipped, kustomizations []manifest.Problem
-	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{Library: c.reader.Library(),
+	documents, err := manifest.Read(ctx, []string{path}, nil, manifest.Options{
 		Skipped: func(p manifest.Problem) {
 			if strings.HasPrefix(strings.ToLower(filepath.Base(p.File)), "kustomization") {
 				p.Message = "kustomize reads it, and no policy is made of it: give by -p what it builds"
@@ -181,7 +181,7 @@ func (c *policyChoice) refuseYAML(ctx context.Context, dir string) error {
 
 // amongRego are the objects in a folder of Rego. What can't be read of it is told.
 func (c *policyChoice) amongRego(ctx context.Context, dir string) ([]manifest.Document, error) {
-	documents, err := manifest.Read(ctx, []string{dir}, nil, manifest.Options{Library: c.reader.Library(),
+	documents, err := manifest.Read(ctx, []string{dir}, nil, manifest.Options{
 		Skipped: func(p manifest.Problem) {
 			if info, err := os.Stat(p.File); err == nil && info.IsDir() {
 				c.tellSkipped(ofPolicies(p))

@@ -57,7 +57,6 @@ It ends with code 0 when nothing violates them, with 1 when a policy that denies
 	cmd.SetFlagErrorFunc(command.WronglyCalled)
 	f := cmd.Flags()
 	o.policies.rego.AddFlags(f)
-	o.policies.reader.AddFlags(f)
 	f.StringVarP(&o.namespace, "namespace", "n", "",
 		"check this namespace only; kinds that live in none are left out")
 	f.StringVarP(&o.selector, "selector", "l", "", "check objects with such labels only")
