@@ -297,21 +297,6 @@ const (
 	// AnnotationMigratedSpec keeps the spec that a policy was made with, so that what others change of it is told.
 	// On: ClusterRegoPolicy. By: evenkeel migrate gatekeeper apply.
 	AnnotationMigratedSpec = "evenkeel.dev/migrated-spec"
-	// AnnotationEnforcedBy on a constraint of Gatekeeper's names the policy that enforces in its place.
-	// On: constraints of Gatekeeper's. By: evenkeel migrate gatekeeper switch.
-	AnnotationEnforcedBy = "evenkeel.dev/enforced-by"
-	// AnnotationEnforcementAction keeps the enforcementAction that a constraint of Gatekeeper's had before its policy
-	// enforced in its place; it is empty where the constraint named none.
-	// On: constraints of Gatekeeper's. By: evenkeel migrate gatekeeper switch.
-	AnnotationEnforcementAction = "evenkeel.dev/enforcement-action"
-	// AnnotationHandover names the run of switch or switch-back that was the last to begin with an object. The run
-	// takes it away at its end; one that was stopped may leave it, and the next takes it over.
-	// On: constraints of Gatekeeper's, ClusterRegoPolicy. By: evenkeel migrate gatekeeper switch.
-	AnnotationHandover = "evenkeel.dev/handover"
-	// AnnotationSwitchReason on a constraint of Gatekeeper's says why it was switched in spite of a difference, or
-	// switched back though Gatekeeper's webhook wasn't asked, until the next switch of either kind.
-	// On: constraints of Gatekeeper's. By: evenkeel migrate gatekeeper switch and switch-back, with --force.
-	AnnotationSwitchReason = "evenkeel.dev/switch-reason"
 	// RemediationPaused is the value of AnnotationRemediation that opts out.
 	RemediationPaused = "paused"
 )

@@ -22,7 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
@@ -105,7 +105,7 @@ func (a *admission) begin(ctx context.Context, v *evaluation, pairs []pair, flag
 	}
 	k.known = func(name string) bool { return names[name] > 0 }
 	for _, p := range pairs {
-		k.pairs[p.policy.Name], k.rows[p.policy.Name] = p, &admissionRow{Verdict: switchover.Equal}
+		k.pairs[p.policy.Name], k.rows[p.policy.Name] = p, &admissionRow{Verdict: live.Equal}
 		if why := unanswered(p.constraint, names[p.constraint.Object.GetName()]); why != "" {
 			k.rows[p.policy.Name].unknown(why)
 			delete(k.pairs, p.policy.Name)
@@ -119,12 +119,12 @@ func (a *admission) begin(ctx context.Context, v *evaluation, pairs []pair, flag
 
 // unanswered says why what Gatekeeper's webhook answers by a constraint, one of so many of its name, isn't known; empty
 // where it is.
-func unanswered(c *switchover.Constraint, namesakes int) string {
+func unanswered(c *live.Constraint, namesakes int) string {
 	action, err := c.Action()
 	switch {
 	case err != nil:
 		return err.Error()
-	case c.Enforcement() == "dryrun" || action == v1alpha1.AdmissionAudit:
+	case action == v1alpha1.AdmissionAudit:
 		return "it only records, and Gatekeeper's webhook answers nothing of that"
 	case namesakes > 1:
 		return "another constraint has its name, and Gatekeeper's answers name no kind"
@@ -171,7 +171,7 @@ func (k *asking) of(p pair) *admissionRow {
 	r := k.rows[p.policy.Name]
 	switch {
 	case len(r.OnlyGatekeeper)+len(r.OnlyEvenkeel) > 0:
-		r.Verdict = switchover.Different
+		r.Verdict = live.Different
 	case r.Requests == 0 && len(r.Notes) == 0:
 		r.unknown("no object concerns it, so that admission wasn't asked")
 	}
@@ -179,7 +179,7 @@ func (k *asking) of(p pair) *admissionRow {
 }
 
 func (r *admissionRow) unknown(why string) {
-	r.Verdict = switchover.Unknown
+	r.Verdict = live.Unknown
 	if !slices.Contains(r.Notes, why) {
 		r.Notes = append(r.Notes, why)
 	}
@@ -205,11 +205,11 @@ func (k *asking) send(ctx context.Context, f listing.Found) error {
 	for i := range concerned {
 		row := k.rows[concerned[i].Definition.Name]
 		if unsaid != "" {
-			row.unknown(switchover.KeyOf(f.Object).String() + ": " + unsaid)
+			row.unknown(live.KeyOf(f.Object).String() + ": " + unsaid)
 			continue
 		}
 		row.Requests++
-		row.hold(switchover.KeyOf(f.Object), &concerned[i],
+		row.hold(live.KeyOf(f.Object), &concerned[i],
 			answer[k.pairs[concerned[i].Definition.Name].constraint.Object.GetName()])
 	}
 	return ctx.Err()
@@ -228,7 +228,7 @@ func (k *asking) request(object *unstructured.Unstructured, f listing.Found) *po
 }
 
 // ask sends an object as it is. It gives Gatekeeper's answer, or says why there is none.
-func (k *asking) ask(ctx context.Context, object *unstructured.Unstructured, plural string) (switchover.Answer,
+func (k *asking) ask(ctx context.Context, object *unstructured.Unstructured, plural string) (live.Answer,
 	string) {
 	gvk := object.GroupVersionKind()
 	var resource dynamic.ResourceInterface = k.client.Resource(gvk.GroupVersion().WithResource(plural))
@@ -241,7 +241,7 @@ func (k *asking) ask(ctx context.Context, object *unstructured.Unstructured, plu
 	if err != nil {
 		refusal = err.Error()
 	}
-	answer, theirs := switchover.ReadAnswer(refusal, warnings, k.known)
+	answer, theirs := live.ReadAnswer(refusal, warnings, k.known)
 	switch {
 	case theirs:
 		return answer, ""

@@ -16,7 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -40,9 +40,8 @@ what to do, and nothing of it is written. Gatekeeper's objects stay as they are.
 
 It can be run again at any time: a policy that is there keeps its admission.action, and takes
 over what has changed of its constraint. A policy or template that wasn't written by this command,
-or that somebody else has changed, is left as it is; --force-conflicts writes over such a change. The
-policy of a constraint that was switched, and is gone, is written with the constraint's action:
-Gatekeeper doesn't enforce then. A policy that enforces keeps the kinds that the cluster doesn't serve
+or that somebody else has changed, is left as it is; --force-conflicts writes over such a change.
+A policy that enforces keeps the kinds that the cluster doesn't serve
 just now, as while a CustomResourceDefinition is replaced.
 
 It ends with code 0 when all constraints have their policies, with 1 when something needs work or
@@ -130,7 +129,7 @@ func consent(cmd *cobra.Command, answered bool, question string) error {
 // written but the policies of a template.
 func (o *applyOptions) write(ctx context.Context, out io.Writer, e *estate, items []gatekeeper.Item) error {
 	origins, refused := e.origins()
-	applier := &switchover.Applier{Client: e.client, DryRun: o.dryRun, Force: o.force}
+	applier := &live.Applier{Client: e.client, DryRun: o.dryRun, Force: o.force}
 	apply := func(object client.Object, kind, of string) bool {
 		from, known := origins[of]
 		if !known {
@@ -142,11 +141,8 @@ func (o *applyOptions) write(ctx context.Context, out io.Writer, e *estate, item
 			return false
 		}
 		note := ""
-		if outcome == switchover.Created && from.Action != "" {
-			note = fmt.Sprintf(" with admission.action %s, for %s was switched to it", from.Action, of)
-		}
 		if o.dryRun {
-			note += " (dry run)"
+			note = " (dry run)"
 		}
 		fmt.Fprintf(out, "%s.evenkeel.dev/%s %s%s\n", strings.ToLower(kind), object.GetName(), outcome, note)
 		return true
@@ -179,22 +175,20 @@ func inTurn(items []gatekeeper.Item, apply func(object client.Object, kind, of s
 }
 
 // origins are what objects become policies and templates, by KIND/NAME, and why some can't.
-func (e *estate) origins() (map[string]switchover.Origin, []error) {
-	origins := map[string]switchover.Origin{}
+func (e *estate) origins() (map[string]live.Origin, []error) {
+	origins := map[string]live.Origin{}
 	for i := range e.source.Documents {
-		origin := switchover.OriginOf(e.source.Documents[i].Object)
+		origin := live.OriginOf(e.source.Documents[i].Object)
 		origins[origin.ID] = origin
 	}
 	var refused []error
 	for _, c := range e.source.Constraints {
-		_, err := e.policyOf(c)
-		if err == nil {
-			origins[c.ID()], err = e.source.Origin(c)
-		}
-		if err != nil {
+		if _, err := e.policyOf(c); err != nil {
 			refused = append(refused, err)
 			delete(origins, c.ID())
+			continue
 		}
+		origins[c.ID()] = e.source.Origin(c)
 	}
 	return origins, refused
 }

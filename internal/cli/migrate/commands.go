@@ -14,13 +14,11 @@ func NewCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Turn the policies of another tool into Evenkeel's",
 		Long: `Migrate reads what another tool enforces and writes policies that say the same: from
-files, or from a cluster in which the other tool runs, where it compares the two and hands
-enforcement over.`,
+files, or from a cluster in which the other tool runs, where it compares what both find.`,
 	}
 	command.TakesCommand(cmd)
 	files := newMigrateGatekeeperCommand()
-	files.AddCommand(newApplyCommand(), newCompareCommand(), newSwitchCommand(), newSwitchBackCommand(),
-		newStatusCommand())
+	files.AddCommand(newApplyCommand(), newCompareCommand(), newStatusCommand())
 	cmd.AddCommand(files)
 	return cmd
 }

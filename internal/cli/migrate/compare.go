@@ -14,7 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/output"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -139,23 +139,23 @@ func compare(ctx context.Context, e *estate, pairs []pair, a *admission, flags *
 	if err := v.run(ctx, asked.each(ctx)); err != nil {
 		return nil, err
 	}
-	exempt, err := switchover.Exempt(ctx, e.objects)
+	exempt, err := live.Exempt(ctx, e.objects)
 	if err != nil {
 		return nil, connect.Failure("compare", err)
 	}
 	r := &report{}
 	for _, p := range pairs {
-		row := rowOf(p, switchover.Compare(v.audits[p.policy.Name], v.own[p.policy.Name]))
-		if err := switchover.Stands(p.policy, p.constraint); err != nil {
+		row := rowOf(p, live.Compare(v.audits[p.policy.Name], v.own[p.policy.Name]))
+		if err := live.Stands(p.policy, p.constraint); err != nil {
 			row.unknown(err.Error())
 		}
 		if err := e.source.Stale(p.policy, p.constraint); err != nil {
 			row.differs(err.Error())
 		}
-		if note := switchover.NeverJudged(p.policy, exempt); note != "" {
+		if note := live.NeverJudged(p.policy, exempt); note != "" {
 			row.Notes = append(row.Notes, note)
 		}
-		if note := switchover.NothingStored(p.policy); note != "" {
+		if note := live.NothingStored(p.policy); note != "" {
 			row.Notes = append(row.Notes, note)
 		}
 		row.Admission = asked.of(p)
@@ -165,9 +165,9 @@ func compare(ctx context.Context, e *estate, pairs []pair, a *admission, flags *
 }
 
 // differ counts the constraints by which the two differ.
-func (r *report) differ() int { return r.count(switchover.Different) }
+func (r *report) differ() int { return r.count(live.Different) }
 
-func (r *report) count(verdict switchover.Verdict) int {
+func (r *report) count(verdict live.Verdict) int {
 	n := 0
 	for i := range r.Constraints {
 		if r.Constraints[i].worst() == verdict {
@@ -183,9 +183,20 @@ func (r *report) verdict() error {
 	case r.differ() > 0:
 		return command.Exit(command.ExitFailed, fmt.Errorf("of %s the two differ by %d",
 			prose.Count(len(r.Constraints), "constraint"), r.differ()))
-	case r.count(switchover.Unknown) > 0:
+	case r.count(live.Unknown) > 0:
 		return command.Exit(command.ExitFailure, errors.New("whether the two find the same isn't known of all "+
 			"constraints: see the notes"))
 	}
 	return nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }

@@ -9,29 +9,29 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/test/commandline"
 )
 
 func TestAComparisonEndsByItsWorstVerdict(t *testing.T) {
-	of := func(verdict switchover.Verdict, admission *admissionRow) row {
+	of := func(verdict live.Verdict, admission *admissionRow) row {
 		return row{Constraint: "Teamed/a", Policy: "a", Verdict: verdict, Admission: admission}
 	}
-	asked := func(verdict switchover.Verdict) *admissionRow { return &admissionRow{Verdict: verdict} }
+	asked := func(verdict live.Verdict) *admissionRow { return &admissionRow{Verdict: verdict} }
 	cases := map[string]struct {
 		rows []row
 		want int
 	}{
-		"equal":                        {[]row{of(switchover.Equal, nil)}, 0},
-		"one differs":                  {[]row{of(switchover.Equal, nil), of(switchover.Different, nil)}, 1},
-		"one isn't known":              {[]row{of(switchover.Equal, nil), of(switchover.Unknown, nil)}, 3},
-		"one differs, one isn't known": {[]row{of(switchover.Unknown, nil), of(switchover.Different, nil)}, 1},
-		"equal at admission too":       {[]row{of(switchover.Equal, asked(switchover.Equal))}, 0},
-		"they differ at admission":     {[]row{of(switchover.Equal, asked(switchover.Different))}, 1},
-		"admission isn't known":        {[]row{of(switchover.Equal, asked(switchover.Unknown))}, 3},
+		"equal":                        {[]row{of(live.Equal, nil)}, 0},
+		"one differs":                  {[]row{of(live.Equal, nil), of(live.Different, nil)}, 1},
+		"one isn't known":              {[]row{of(live.Equal, nil), of(live.Unknown, nil)}, 3},
+		"one differs, one isn't known": {[]row{of(live.Unknown, nil), of(live.Different, nil)}, 1},
+		"equal at admission too":       {[]row{of(live.Equal, asked(live.Equal))}, 0},
+		"they differ at admission":     {[]row{of(live.Equal, asked(live.Different))}, 1},
+		"admission isn't known":        {[]row{of(live.Equal, asked(live.Unknown))}, 3},
 		"they differ, and admission isn't known": {
-			[]row{of(switchover.Different, asked(switchover.Unknown))}, 1},
-		"nothing is known but of admission": {[]row{of(switchover.Unknown, asked(switchover.Equal))}, 3},
+			[]row{of(live.Different, asked(live.Unknown))}, 1},
+		"nothing is known but of admission": {[]row{of(live.Unknown, asked(live.Equal))}, 3},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAComparisonEndsByItsWorstVerdict(t *testing.T) {
 }
 
 func TestWhatBothAnswerAtAdmissionIsCompared(t *testing.T) {
-	of := switchover.ObjectKey{Kind: "Service", Namespace: "shop", Name: "web"}
+	of := live.ObjectKey{Kind: "Service", Namespace: "shop", Name: "web"}
 	cases := map[string]struct {
 		ours   []string
 		theirs []string
@@ -70,7 +70,7 @@ func TestWhatBothAnswerAtAdmissionIsCompared(t *testing.T) {
 			for _, message := range tc.ours {
 				v.Violations = append(v.Violations, policy.Violation{Message: message})
 			}
-			r := &admissionRow{Verdict: switchover.Equal}
+			r := &admissionRow{Verdict: live.Equal}
 			r.hold(of, v, tc.theirs)
 			var out bytes.Buffer
 			details(&out, "Teamed/a", r.OnlyGatekeeper, r.OnlyEvenkeel, r.Notes)
@@ -87,10 +87,6 @@ func TestWhatBothAnswerAtAdmissionIsCompared(t *testing.T) {
 
 func TestCommandsOnAClusterAreCalledRightly(t *testing.T) {
 	for args, want := range map[string]string{
-		"switch":                      "give one constraint",
-		"switch a --force":            "--force and --reason go together",
-		"switch a --reason x":         "--force and --reason go together",
-		"switch-back a b":             "give one constraint",
 		"compare a b":                 "give one constraint",
 		"compare -o xml":              "use one of table, json, yaml",
 		"compare --admission-limit=0": "must be above 0",
@@ -105,5 +101,15 @@ func TestCommandsOnAClusterAreCalledRightly(t *testing.T) {
 				t.Errorf("code %d, %q; want 2 and %q", code, message, want)
 			}
 		})
+	}
+}
+
+func TestAComparisonIsCalledRightly(t *testing.T) {
+	for _, flags := range []string{"--for=-1s", "--for=1h --every=0s", "--every=-1m"} {
+		_, message, code := commandline.Invoke(t, NewCommand(), append([]string{"gatekeeper", "compare"},
+			strings.Fields(flags)...)...)
+		if want := "--every must be longer than 0s"; code != 2 || !strings.Contains(message, want) {
+			t.Errorf("%s: code %d, %q; want 2 and %q", flags, code, message, want)
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
@@ -28,7 +28,7 @@ type estate struct {
 	discovery discovery.DiscoveryInterface
 	client    client.Client
 
-	source    *switchover.Source
+	source    *live.Source
 	templates []v1alpha1.RegoTemplate
 	policies  map[string][]*v1alpha1.ClusterRegoPolicy // by what they say that they were migrated from
 	stderr    io.Writer                                // is told how far a comparison has come; nil for nobody
@@ -44,7 +44,7 @@ func readEstate(ctx context.Context, flags *connect.Flags) (*estate, error) {
 	if e.client, err = flags.Client(); err != nil {
 		return nil, err
 	}
-	if e.source, err = switchover.Read(ctx, e.objects, e.discovery); err != nil {
+	if e.source, err = live.Read(ctx, e.objects, e.discovery); err != nil {
 		return nil, connect.Failure("read what Gatekeeper enforces", err)
 	}
 	templates, policies := &v1alpha1.RegoTemplateList{}, &v1alpha1.ClusterRegoPolicyList{}
@@ -67,13 +67,13 @@ func readEstate(ctx context.Context, flags *connect.Flags) (*estate, error) {
 
 // pair is a constraint with the policy that was made of it.
 type pair struct {
-	constraint *switchover.Constraint
+	constraint *live.Constraint
 	policy     *v1alpha1.ClusterRegoPolicy
 }
 
 // policyOf is the policy of a constraint; nil where there is none, and an error where more than one says that it stands
 // for it, as a copy does.
-func (e *estate) policyOf(c *switchover.Constraint) (*v1alpha1.ClusterRegoPolicy, error) {
+func (e *estate) policyOf(c *live.Constraint) (*v1alpha1.ClusterRegoPolicy, error) {
 	switch claims := e.policies[c.ID()]; len(claims) {
 	case 0:
 		return nil, nil
@@ -127,9 +127,9 @@ func (e *estate) unpaired() []row {
 		p, err := e.policyOf(c)
 		switch {
 		case err != nil:
-			out = append(out, row{Constraint: c.ID(), Verdict: switchover.Different, Notes: []string{err.Error()}})
+			out = append(out, row{Constraint: c.ID(), Verdict: live.Different, Notes: []string{err.Error()}})
 		case p == nil:
-			out = append(out, row{Constraint: c.ID(), Verdict: switchover.Different, Notes: []string{"not migrated: " +
+			out = append(out, row{Constraint: c.ID(), Verdict: live.Different, Notes: []string{"not migrated: " +
 				"run evenkeel migrate gatekeeper apply, which writes its policy or says why it can't"}})
 		}
 	}
@@ -167,17 +167,12 @@ func (e *estate) tellExemptions(out io.Writer) {
 	}
 }
 
-// names are the names of the policies that stand for constraints, which they keep: also of one that is gone, and
-// enforced in its constraint's place.
+// names are the names of the policies that stand for constraints, which they keep.
 func (e *estate) names() map[string]string {
 	out := map[string]string{}
 	for _, c := range e.source.Constraints {
-		p, err := e.policyOf(c)
-		switch {
-		case err == nil && p != nil:
+		if p, err := e.policyOf(c); err == nil && p != nil {
 			out[c.ID()] = p.Name
-		case err == nil && c.EnforcedBy() != "":
-			out[c.ID()] = c.EnforcedBy()
 		}
 	}
 	return out

@@ -13,31 +13,30 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 )
 
-// constraintOf is one whose enforcement is handed over to a policy, empty for none.
-func constraintOf(name, enforcedBy string) *switchover.Constraint {
+// constraintOf is one that denies, or only records.
+func constraintOf(name string, records bool) *live.Constraint {
 	object := &unstructured.Unstructured{Object: map[string]any{"kind": "Teamed",
 		"metadata": map[string]any{"name": name, "uid": "u1"}, "spec": map[string]any{}}}
-	if enforcedBy != "" {
-		object.SetAnnotations(map[string]string{v1alpha1.AnnotationEnforcedBy: enforcedBy})
+	if records {
 		_ = unstructured.SetNestedField(object.Object, "dryrun", "spec", "enforcementAction")
 	}
-	return &switchover.Constraint{Object: object}
+	return &live.Constraint{Object: object}
 }
 
 // policyOf is what a constraint became, as it is now.
-func policyOf(name string, c *switchover.Constraint, action v1alpha1.AdmissionAction) *v1alpha1.ClusterRegoPolicy {
+func policyOf(name string, c *live.Constraint, action v1alpha1.AdmissionAction) *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{}
 	p.Name, p.Spec.Admission.Action = name, action
 	p.Annotations = map[string]string{v1alpha1.AnnotationMigratedFrom: c.ID(), v1alpha1.AnnotationMigratedUID: "u1",
-		v1alpha1.AnnotationMigratedDigest: (&switchover.Source{}).Digest(c)}
+		v1alpha1.AnnotationMigratedDigest: (&live.Source{}).Digest(c)}
 	return p
 }
 
-func estateOf(c *switchover.Constraint, policies ...*v1alpha1.ClusterRegoPolicy) *estate {
-	return &estate{source: &switchover.Source{Constraints: []*switchover.Constraint{c}},
+func estateOf(c *live.Constraint, policies ...*v1alpha1.ClusterRegoPolicy) *estate {
+	return &estate{source: &live.Source{Constraints: []*live.Constraint{c}},
 		policies: map[string][]*v1alpha1.ClusterRegoPolicy{c.ID(): policies}}
 }
 
@@ -63,7 +62,7 @@ func changed(p *v1alpha1.ClusterRegoPolicy, change func(*v1alpha1.ClusterRegoPol
 }
 
 // webhookOn is Evenkeel's webhook, asked of some resources.
-func webhookOn(resources ...string) *switchover.Webhook {
+func webhookOn(resources ...string) *live.Webhook {
 	rule := admissionregistrationv1.RuleWithOperations{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
 		Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"},
@@ -71,32 +70,36 @@ func webhookOn(resources ...string) *switchover.Webhook {
 	config := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Rules: []admissionregistrationv1.RuleWithOperations{rule}}}}
-	return switchover.NewWebhook(config, []*metav1.APIResourceList{{GroupVersion: "v1",
+	return live.NewWebhook(config, []*metav1.APIResourceList{{GroupVersion: "v1",
 		APIResources: []metav1.APIResource{{Name: "services", Kind: "Service", Namespaced: true,
 			Verbs: []string{"create", "list"}}}}})
 }
 
 func TestStatusSaysWhatIsWrongAndWhatHelps(t *testing.T) {
-	edited := constraintOf("a", "")
+	edited := constraintOf("a", false)
 	made := policyOf("a", edited, v1alpha1.AdmissionAudit)
 	_ = unstructured.SetNestedField(edited.Object.Object, "x", "spec", "parameters", "label")
-	whole, switched, forced := constraintOf("a", ""), constraintOf("a", "a"), constraintOf("a", "a")
-	annotations := forced.Object.GetAnnotations()
-	annotations[v1alpha1.AnnotationSwitchReason] = "tried by hand"
-	forced.Object.SetAnnotations(annotations)
+	whole, switched := constraintOf("a", false), constraintOf("a", true)
 	cases := map[string]struct {
 		estate *estate
 		// webhook is asked of Services where it is nil.
-		webhook *switchover.Webhook
+		webhook *live.Webhook
 		want    []string // nil where nothing is wrong
 		notes   string
 	}{
 		"it isn't migrated": {estate: estateOf(whole)},
 		"it is migrated":    {estate: estateOf(whole, policyOf("a", whole, v1alpha1.AdmissionAudit))},
 		"it is switched":    {estate: estateOf(switched, enforcing(policyOf("a", switched, v1alpha1.AdmissionDeny)))},
-		"it is switched, and the policy does less": {
-			estate: estateOf(switched, enforcing(policyOf("a", switched, v1alpha1.AdmissionWarn))),
-			notes:  "the constraint's action was Deny, and the policy's is Warn"},
+		"both enforce":      {estate: estateOf(whole, enforcing(policyOf("a", whole, v1alpha1.AdmissionDeny)))},
+		"both enforce, and the policy does less": {
+			estate: estateOf(whole, enforcing(policyOf("a", whole, v1alpha1.AdmissionWarn))),
+			notes:  "the constraint's action is Deny, and the policy's is Warn"},
+		"both enforce, and the policy isn't in force": {
+			estate: estateOf(whole, policyOf("a", whole, v1alpha1.AdmissionDeny)),
+			want:   []string{"policy a isn't in force as it is written"}},
+		"both enforce, and Evenkeel isn't asked": {
+			estate:  estateOf(whole, enforcing(policyOf("a", whole, v1alpha1.AdmissionDeny))),
+			webhook: webhookOn("pods"), want: []string{"the API server doesn't ask Evenkeel's webhook of Service"}},
 		"it is switched, and the policy isn't in force": {
 			estate: estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionDeny)),
 			want:   []string{"policy a isn't in force as it is written"}},
@@ -106,22 +109,11 @@ func TestStatusSaysWhatIsWrongAndWhatHelps(t *testing.T) {
 			want: []string{"evenkeel policy history a tells of overrides"}},
 		"it is switched, and Evenkeel's webhook is gone": {
 			estate:  estateOf(switched, enforcing(policyOf("a", switched, v1alpha1.AdmissionDeny))),
-			webhook: switchover.NewWebhook(nil, nil),
+			webhook: live.NewWebhook(nil, nil),
 			want:    []string{"there is no ValidatingWebhookConfiguration evenkeel, so that Evenkeel refuses nothing"}},
 		"it is switched, and Evenkeel isn't asked": {
 			estate:  estateOf(switched, enforcing(policyOf("a", switched, v1alpha1.AdmissionDeny))),
 			webhook: webhookOn("pods"), want: []string{"the API server doesn't ask Evenkeel's webhook of Service"}},
-		"it is switched by force, and Evenkeel isn't asked": {
-			estate:  estateOf(forced, enforcing(policyOf("a", forced, v1alpha1.AdmissionDeny))),
-			webhook: webhookOn("pods"), notes: "doesn't ask Evenkeel's webhook of Service"},
-		"it is switched by force, and Evenkeel's webhook is gone": {
-			estate:  estateOf(forced, enforcing(policyOf("a", forced, v1alpha1.AdmissionDeny))),
-			webhook: switchover.NewWebhook(nil, nil), want: []string{"Evenkeel refuses nothing"}},
-		"it is switched, and the policy is gone": {estate: estateOf(switched),
-			want: []string{"NEITHER ENFORCES", "gatekeeper apply writes the policy again"}},
-		"it is switched, and the policy records": {
-			estate: estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionAudit)),
-			want:   []string{"NEITHER ENFORCES", "switch-back Teamed/a"}},
 		"the constraint has changed": {estate: estateOf(edited, made), want: []string{"made of an older constraint"}},
 		"Gatekeeper's webhook is gone": {
 			estate: unasked(estateOf(whole, policyOf("a", whole, v1alpha1.AdmissionAudit))),
@@ -162,7 +154,7 @@ func TestStatusSaysWhatIsWrongAndWhatHelps(t *testing.T) {
 }
 
 func TestAConstraintWithoutOnePolicyIsNotCompared(t *testing.T) {
-	whole := constraintOf("a", "")
+	whole := constraintOf("a", false)
 	a, b := policyOf("a", whole, v1alpha1.AdmissionAudit), policyOf("b", whole, v1alpha1.AdmissionAudit)
 	cases := map[string]struct {
 		estate *estate
@@ -187,7 +179,7 @@ func TestAConstraintWithoutOnePolicyIsNotCompared(t *testing.T) {
 			if len(rows) != 1-tc.pairs {
 				t.Fatalf("it says %v", rows)
 			}
-			if len(rows) == 1 && (rows[0].Verdict != switchover.Different ||
+			if len(rows) == 1 && (rows[0].Verdict != live.Different ||
 				!strings.Contains(strings.Join(rows[0].Notes, "\n"), tc.want)) {
 				t.Errorf("it says %v, want %q", rows, tc.want)
 			}
@@ -196,14 +188,13 @@ func TestAConstraintWithoutOnePolicyIsNotCompared(t *testing.T) {
 }
 
 func TestAPolicyKeepsTheNameThatItHas(t *testing.T) {
-	whole, switched := constraintOf("a", ""), constraintOf("a", "teamed-a")
+	whole := constraintOf("a", false)
 	cases := map[string]struct {
 		estate *estate
 		want   map[string]string
 	}{
-		"none":             {estateOf(whole), map[string]string{}},
-		"one":              {estateOf(whole, policyOf("x", whole, "Audit")), map[string]string{"Teamed/a": "x"}},
-		"one that is gone": {estateOf(switched), map[string]string{"Teamed/a": "teamed-a"}},
+		"none": {estateOf(whole), map[string]string{}},
+		"one":  {estateOf(whole, policyOf("x", whole, "Audit")), map[string]string{"Teamed/a": "x"}},
 		"two, none is taken": {estateOf(whole, policyOf("x", whole, ""), policyOf("y", whole, "")),
 			map[string]string{}},
 	}
@@ -218,7 +209,7 @@ func TestAPolicyKeepsTheNameThatItHas(t *testing.T) {
 
 // TestApplyKnowsWhatGatekeepersWebhookIsAskedAbout has it be gone: a policy that enforces might be written to do so less.
 func TestApplyKnowsWhatGatekeepersWebhookIsAskedAbout(t *testing.T) {
-	switched := constraintOf("a", "a")
+	switched := constraintOf("a", true)
 	enforces := estateOf(switched, policyOf("a", switched, v1alpha1.AdmissionDeny))
 	if err := enforces.knowsWebhook(); err != nil {
 		t.Error(err)

@@ -13,7 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
@@ -22,27 +22,27 @@ import (
 type evaluation struct {
 	estate *estate
 	// own is what each policy finds, and audits what Gatekeeper says of its constraint, by the policy's name.
-	own    map[string]*switchover.Own
-	audits map[string]*switchover.Audit
+	own    map[string]*live.Own
+	audits map[string]*live.Audit
 
 	snapshot *catalog.Snapshot
-	listed   map[string]map[switchover.ObjectKey]bool // what Gatekeeper's audits list, by policy
+	listed   map[string]map[live.ObjectKey]bool // what Gatekeeper's audits list, by policy
 	mu       sync.Mutex
 }
 
 // newEvaluation compiles the policies as they are in the cluster. One that can't be is told by what it finds.
 func newEvaluation(ctx context.Context, e *estate, pairs []pair) (*evaluation, error) {
-	v := &evaluation{estate: e, own: map[string]*switchover.Own{}, audits: map[string]*switchover.Audit{},
-		listed: map[string]map[switchover.ObjectKey]bool{}}
+	v := &evaluation{estate: e, own: map[string]*live.Own{}, audits: map[string]*live.Audit{},
+		listed: map[string]map[live.ObjectKey]bool{}}
 	force := catalog.New(catalog.Options{})
 	for i := range e.templates {
 		_ = force.SetTemplate(&e.templates[i]) // what is wrong with it, the policies say that name it
 	}
 	for _, p := range pairs {
-		own := &switchover.Own{Written: map[switchover.ObjectKey]time.Time{}}
+		own := &live.Own{Written: map[live.ObjectKey]time.Time{}}
 		audit := e.source.Audit(p.constraint)
 		v.own[p.policy.Name], v.audits[p.policy.Name] = own, &audit
-		v.listed[p.policy.Name] = map[switchover.ObjectKey]bool{}
+		v.listed[p.policy.Name] = map[live.ObjectKey]bool{}
 		for _, f := range audit.Findings {
 			v.listed[p.policy.Name][f.Object] = true
 		}
@@ -77,12 +77,12 @@ func (v *evaluation) run(ctx context.Context, each func(listing.Found) error) er
 	for i := range report.Results {
 		r := &report.Results[i]
 		own := v.own[r.Policy.Name]
-		key := switchover.KeyOf(r.Object)
+		key := live.KeyOf(r.Object)
 		if r.Err != nil {
-			own.Failed = append(own.Failed, switchover.Finding{Object: key, Message: prose.OneLine(r.Err.Error())})
+			own.Failed = append(own.Failed, live.Finding{Object: key, Message: prose.OneLine(r.Err.Error())})
 		}
 		for _, violation := range r.Violations {
-			own.Findings = append(own.Findings, switchover.Finding{Object: key, Message: violation.Message})
+			own.Findings = append(own.Findings, live.Finding{Object: key, Message: violation.Message})
 		}
 	}
 	for _, gap := range walk.Gaps() {
@@ -121,14 +121,14 @@ func subjects(found iter.Seq2[listing.Found, error], each func(listing.Found) er
 
 // took keeps when the objects that the comparison may come upon were written.
 func (v *evaluation) took(subject *check.Subject, verdicts []catalog.Result) {
-	key := switchover.KeyOf(subject.Object)
+	key := live.KeyOf(subject.Object)
 	for i := range verdicts {
 		name := verdicts[i].Definition.Name
 		if len(verdicts[i].Violations) == 0 && !v.listed[name][key] {
 			continue
 		}
 		v.mu.Lock()
-		v.own[name].Written[key] = switchover.Changed(subject.Object)
+		v.own[name].Written[key] = live.Changed(subject.Object)
 		v.mu.Unlock()
 	}
 }

@@ -45,7 +45,7 @@ means beside those of Kubernetes, and which of them live in namespaces. Gatekeep
 ValidatingWebhookConfiguration among them tells which operations its webhook is asked
 about, and so the policies; without it --operations does.
 
-The commands below it (apply, compare, switch, switch-back, status) move a cluster in which
+The commands below it (apply, compare, status) move a cluster in which
 Gatekeeper runs. A file of such a name is given as ./apply.
 
 Severity, owner and runbook are required of a policy and unknown to Gatekeeper: the

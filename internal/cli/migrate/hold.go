@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 type verdict = catalog.Result
 
 // hold holds what Evenkeel says of a request against what Gatekeeper said.
-func (r *admissionRow) hold(of switchover.ObjectKey, v *verdict, theirs []string) {
+func (r *admissionRow) hold(of live.ObjectKey, v *verdict, theirs []string) {
 	if v.Err != nil {
 		r.unknown(of.String() + ": Evenkeel couldn't judge it: " + prose.OneLine(v.Err.Error()))
 	}
@@ -26,11 +26,11 @@ func (r *admissionRow) hold(of switchover.ObjectKey, v *verdict, theirs []string
 }
 
 // without are the messages of one that the other hasn't.
-func without(of switchover.ObjectKey, messages, others []string) []finding {
-	var found []switchover.Finding
+func without(of live.ObjectKey, messages, others []string) []finding {
+	var found []live.Finding
 	for _, m := range messages {
 		if !slices.Contains(others, m) {
-			found = append(found, switchover.Finding{Object: of, Message: m})
+			found = append(found, live.Finding{Object: of, Message: m})
 		}
 	}
 	return findings(found)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"evenkeel.dev/evenkeel/internal/cli/output"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -20,15 +20,15 @@ type report struct {
 
 // row is what both say by one constraint.
 type row struct {
-	Constraint     string             `json:"constraint"`
-	Policy         string             `json:"policy"`
-	Verdict        switchover.Verdict `json:"verdict"`
-	Gatekeeper     int                `json:"gatekeeper"`
-	Evenkeel       int                `json:"evenkeel"`
-	OnlyGatekeeper []finding          `json:"onlyGatekeeper,omitempty"`
-	OnlyEvenkeel   []finding          `json:"onlyEvenkeel,omitempty"`
-	Notes          []string           `json:"notes,omitempty"`
-	Admission      *admissionRow      `json:"admission,omitempty"`
+	Constraint     string        `json:"constraint"`
+	Policy         string        `json:"policy"`
+	Verdict        live.Verdict  `json:"verdict"`
+	Gatekeeper     int           `json:"gatekeeper"`
+	Evenkeel       int           `json:"evenkeel"`
+	OnlyGatekeeper []finding     `json:"onlyGatekeeper,omitempty"`
+	OnlyEvenkeel   []finding     `json:"onlyEvenkeel,omitempty"`
+	Notes          []string      `json:"notes,omitempty"`
+	Admission      *admissionRow `json:"admission,omitempty"`
 }
 
 // finding is a violation that one of the two alone finds.
@@ -42,20 +42,20 @@ type finding struct {
 
 // admissionRow is what both answer at admission.
 type admissionRow struct {
-	Verdict        switchover.Verdict `json:"verdict"`
-	Requests       int                `json:"requests"`
-	OnlyGatekeeper []finding          `json:"onlyGatekeeper,omitempty"`
-	OnlyEvenkeel   []finding          `json:"onlyEvenkeel,omitempty"`
-	Notes          []string           `json:"notes,omitempty"`
+	Verdict        live.Verdict `json:"verdict"`
+	Requests       int          `json:"requests"`
+	OnlyGatekeeper []finding    `json:"onlyGatekeeper,omitempty"`
+	OnlyEvenkeel   []finding    `json:"onlyEvenkeel,omitempty"`
+	Notes          []string     `json:"notes,omitempty"`
 }
 
-func rowOf(p pair, c *switchover.Comparison) row {
+func rowOf(p pair, c *live.Comparison) row {
 	return row{Constraint: p.constraint.ID(), Policy: p.policy.Name, Verdict: c.Verdict, Gatekeeper: c.Gatekeeper,
 		Evenkeel: c.Evenkeel, OnlyGatekeeper: findings(c.OnlyGatekeeper), OnlyEvenkeel: findings(c.OnlyEvenkeel),
 		Notes: c.Notes}
 }
 
-func findings(found []switchover.Finding) []finding {
+func findings(found []live.Finding) []finding {
 	var out []finding
 	for _, f := range found {
 		out = append(out, finding{f.Object.Group, f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Message})
@@ -64,27 +64,27 @@ func findings(found []switchover.Finding) []finding {
 }
 
 func (f finding) String() string {
-	return switchover.Finding{Object: switchover.ObjectKey{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace,
+	return live.Finding{Object: live.ObjectKey{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace,
 		Name: f.Name}, Message: f.Message}.String()
 }
 
 // unknown adds why the comparison doesn't count.
 func (r *row) unknown(why string) {
 	r.Notes = append(r.Notes, why)
-	if r.Verdict == switchover.Equal {
-		r.Verdict = switchover.Unknown
+	if r.Verdict == live.Equal {
+		r.Verdict = live.Unknown
 	}
 }
 
 // differs adds why the policy doesn't say what its constraint does, whatever both find.
 func (r *row) differs(why string) {
 	r.Notes = append(r.Notes, why)
-	r.Verdict = switchover.Different
+	r.Verdict = live.Different
 }
 
 // worst is the verdict on both what lives in the cluster and admission.
-func (r *row) worst() switchover.Verdict {
-	if r.Admission == nil || r.Verdict == switchover.Different || r.Admission.Verdict == switchover.Equal {
+func (r *row) worst() live.Verdict {
+	if r.Admission == nil || r.Verdict == live.Different || r.Admission.Verdict == live.Equal {
 		return r.Verdict
 	}
 	return r.Admission.Verdict

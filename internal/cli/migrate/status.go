@@ -13,17 +13,17 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/output"
-	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/switchover"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // standing says who enforces one constraint.
 type standing struct {
-	Constraint        string           `json:"constraint"`
-	EnforcementAction string           `json:"enforcementAction"`
-	Policy            string           `json:"policy,omitempty"`
-	AdmissionAction   string           `json:"admissionAction,omitempty"`
-	State             switchover.State `json:"state"`
+	Constraint        string     `json:"constraint"`
+	EnforcementAction string     `json:"enforcementAction"`
+	Policy            string     `json:"policy,omitempty"`
+	AdmissionAction   string     `json:"admissionAction,omitempty"`
+	State             live.State `json:"state"`
 	// Problems say what is to be done, in a sentence each.
 	Problems []string `json:"problems,omitempty"`
 	// Notes say what to know.
@@ -35,10 +35,10 @@ func newStatusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Say of each constraint whether Gatekeeper or Evenkeel enforces it",
 		Long: `Status says of each constraint in the cluster what Gatekeeper does by it, which policy was
-made of it and what that does, and so who enforces it. What is wrong is told with the command that
-helps: a constraint that neither enforces, one that has changed since its policy was made, and one
-that several policies claim, and a policy that stands in a constraint's place and isn't in force as it
-is written, or of whose kinds the API server doesn't ask Evenkeel.
+made of it and what that does, and so who enforces it. It reports constraints that have changed
+since their policy was made, or that several policies claim, and policies that should enforce and
+aren't in force as they are written, or of whose kinds or operations the API server doesn't ask
+Evenkeel: look at it before you set a constraint to dryrun.
 
 It ends with code 0 when nothing is wrong, with 1 when something is, with 2 when it was called
 wrongly, and with 3 when something couldn't be read.`,
@@ -56,7 +56,7 @@ wrongly, and with 3 when something couldn't be read.`,
 		if err != nil {
 			return err
 		}
-		webhook, err := switchover.ReadWebhook(cmd.Context(), e.objects, e.discovery)
+		webhook, err := live.ReadWebhook(cmd.Context(), e.objects, e.discovery)
 		if err != nil {
 			return connect.Failure("say who enforces", err)
 		}
@@ -71,24 +71,28 @@ wrongly, and with 3 when something couldn't be read.`,
 	return cmd
 }
 
-func (e *estate) standings(webhook *switchover.Webhook) []standing {
+func (e *estate) standings(webhook *live.Webhook) []standing {
 	all := make([]standing, 0, len(e.source.Constraints))
 	for _, c := range e.source.Constraints {
 		p, err := e.policyOf(c)
 		s := standing{Constraint: c.ID(), EnforcementAction: cmp.Or(c.Enforcement(), "deny"),
-			State: switchover.StateOf(c, p)}
+			State: live.StateOf(c, p)}
 		if err != nil {
 			s.State, s.Problems = "not known", []string{err.Error()}
 		}
 		if p != nil {
 			s.Policy, s.AdmissionAction = p.Name, string(p.Spec.Admission.Action)
-			if note := switchover.NeverJudged(p, webhook.Exempt()); note != "" {
+			if note := live.NeverJudged(p, webhook.Exempt()); note != "" {
 				s.Notes = []string{note}
 			}
 		}
 		s.Problems = append(s.Problems, e.problems(c, p, s.State)...)
-		if s.State == switchover.Evenkeel {
-			s.inForce(c, p, webhook)
+		if s.State == live.Evenkeel || s.State == live.Both {
+			s.inForce(e.source, p, webhook)
+		}
+		if was, err := c.Action(); err == nil && s.State == live.Both && was != p.Spec.Admission.Action {
+			s.Notes = append(s.Notes, fmt.Sprintf("the constraint's action is %s, and the policy's is %s", was,
+				p.Spec.Admission.Action))
 		}
 		all = append(all, s)
 	}
@@ -96,18 +100,9 @@ func (e *estate) standings(webhook *switchover.Webhook) []standing {
 }
 
 // problems say what is wrong with a constraint and its policy, nil for none, and which command helps.
-func (e *estate) problems(c *switchover.Constraint, p *v1alpha1.ClusterRegoPolicy, state switchover.State) []string {
+func (e *estate) problems(c *live.Constraint, p *v1alpha1.ClusterRegoPolicy, state live.State) []string {
 	var out []string
-	if state == switchover.Nobody {
-		helps := "evenkeel migrate gatekeeper switch-back " + c.ID() + " has Gatekeeper enforce it"
-		if p == nil {
-			helps = "evenkeel migrate gatekeeper apply writes the policy again, and it enforces; then " + helps +
-				", if you want that"
-		}
-		out = append(out, fmt.Sprintf("neither enforces: it was switched to policy %s, which is gone or only "+
-			"records: %s", c.EnforcedBy(), helps))
-	}
-	theirs := state == switchover.Gatekeeper || state == switchover.NotMigrated && c.Enforcement() != "dryrun"
+	theirs := state == live.Gatekeeper || state == live.NotMigrated && c.Enforcement() != "dryrun"
 	if e.source.Unasked && theirs {
 		out = append(out, "nobody enforces it: no ValidatingWebhookConfiguration has the webhook "+
 			"validation.gatekeeper.sh, so that Gatekeeper refuses nothing: restore it, as by installing Gatekeeper "+
@@ -119,7 +114,7 @@ func (e *estate) problems(c *switchover.Constraint, p *v1alpha1.ClusterRegoPolic
 	if lost := c.Lost(); lost != "" {
 		out = append(out, "its "+lost)
 	}
-	for _, err := range []error{switchover.Stands(p, c), e.source.Stale(p, c)} {
+	for _, err := range []error{live.Stands(p, c), e.source.Stale(p, c)} {
 		if err != nil {
 			out = append(out, err.Error())
 		}
@@ -127,21 +122,12 @@ func (e *estate) problems(c *switchover.Constraint, p *v1alpha1.ClusterRegoPolic
 	return out
 }
 
-// inForce says what keeps a policy from enforcing in its constraint's place, whatever is written in it. What somebody
-// has accepted with a reason is only noted, and so is that it does something else than the constraint did.
-func (s *standing) inForce(c *switchover.Constraint, p *v1alpha1.ClusterRegoPolicy, webhook *switchover.Webhook) {
-	if err := switchover.Enforces(p, p.Spec.Admission.Action); err != nil {
-		s.Problems = append(s.Problems, err.Error())
-	}
-	switch err := webhook.Asked(p); {
-	case err != nil && c.Forced() != "" && webhook.Installed():
-		s.Notes = append(s.Notes, fmt.Sprintf("%v; it was switched by force: %s", err, c.Forced()))
-	case err != nil:
-		s.Problems = append(s.Problems, err.Error())
-	}
-	if was, err := c.Action(); err == nil && was != p.Spec.Admission.Action {
-		s.Notes = append(s.Notes, fmt.Sprintf("the constraint's action was %s, and the policy's is %s", was,
-			p.Spec.Admission.Action))
+// inForce adds what keeps a policy from enforcing in its constraint's place, whatever is written in it.
+func (s *standing) inForce(source *live.Source, p *v1alpha1.ClusterRegoPolicy, webhook *live.Webhook) {
+	for _, err := range []error{live.InForce(p), webhook.Asked(p), source.TakenOver(webhook, p)} {
+		if err != nil {
+			s.Problems = append(s.Problems, err.Error())
+		}
 	}
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,8 +36,6 @@ type Origin struct {
 	UID types.UID
 	// Digest is of what a policy is made of; empty for a template.
 	Digest string
-	// Action is what a new policy does at admission; empty for Audit.
-	Action v1alpha1.AdmissionAction
 }
 
 // OriginOf is the origin of what an object, given as JSON values, becomes.
@@ -45,18 +44,15 @@ func OriginOf(object map[string]any) Origin {
 	return Origin{ID: u.GetKind() + "/" + u.GetName(), UID: u.GetUID()}
 }
 
-// Origin is the origin of the policy of a constraint of the source. The policy of a constraint that was switched
-// enforces from the beginning: Gatekeeper doesn't.
-func (s *Source) Origin(c *Constraint) (Origin, error) {
+// Origin is the origin of the policy of a constraint of the source.
+func (s *Source) Origin(c *Constraint) Origin {
 	from := OriginOf(c.Object.Object)
 	from.Digest = s.Digest(c)
-	if c.EnforcedBy() == "" || c.Enforcement() != dryRun {
-		return from, nil
-	}
-	var err error
-	from.Action, err = c.Action()
-	return from, err
+	return from
 }
+
+// writeTries is how often a write is tried that conflicts with others, such as Gatekeeper's or the manager's of status.
+const writeTries = 64
 
 // Applier writes what Gatekeeper's objects become.
 type Applier struct {
@@ -67,8 +63,7 @@ type Applier struct {
 	Force bool
 }
 
-// Apply writes a policy or template. A policy that isn't there yet only records, unless its origin says otherwise; one
-// that is keeps its admission.action. What migration hasn't written, and what others have changed of it, is an error.
+// Apply writes a policy or template. A new policy only records; one that is there keeps its admission.action. What migration hasn't written, and what others have changed of it, is an error.
 func (a *Applier) Apply(ctx context.Context, wanted client.Object, kind string, from Origin) (Outcome, error) {
 	object, err := content(wanted, kind)
 	if err != nil {
@@ -115,7 +110,8 @@ func (a *Applier) once(ctx context.Context, object *unstructured.Unstructured, f
 	switch {
 	case isNew:
 		return Created, nil
-	case asksTheSame(object, stored):
+	case object.GetUID() == stored.GetUID() && object.GetGeneration() == stored.GetGeneration() &&
+		maps.Equal(object.GetAnnotations(), stored.GetAnnotations()):
 		return Unchanged, nil
 	}
 	return Configured, nil

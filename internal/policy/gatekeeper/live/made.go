@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
 	"crypto/sha256"
@@ -15,7 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 )
 
-// Digest is of what a policy is made of: the spec of its constraint but its enforcementAction, which a switch changes,
+// Digest is of what a policy is made of: the spec of its constraint but its enforcementAction, which people change,
 // the spec of the constraint's template, if there is one, what Gatekeeper's Config exempts from both admission and
 // audit, and what else decides of it (gatekeeper.Estate).
 func (s *Source) Digest(c *Constraint) string {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,6 +75,45 @@ func TestKindsThatEvenkeelsWebhookIsNotAskedOf(t *testing.T) {
 			got := unasked(p, &admissionregistrationv1.ValidatingWebhookConfiguration{Webhooks: tc.webhooks}, served)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOperationsThatAPolicyTakesOver(t *testing.T) {
+	w := NewWebhook(nil, []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
+		{Kind: "Service", Name: "services", Namespaced: true, Verbs: []string{"list", "create"}},
+		{Kind: "Pod", Name: "pods", Namespaced: true, Verbs: []string{"list", "create"}}}}})
+	rule := func(resource string, operations ...admissionregistrationv1.OperationType) webhook {
+		return webhook{Rules: []admissionregistrationv1.RuleWithOperations{{Operations: operations,
+			Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"}, Resources: []string{resource}}}}}
+	}
+	usual, clusterwide := rule("*", "CREATE", "UPDATE"), rule("*", "DELETE")
+	clusterwide.Rules[0].Scope = ptr.To(admissionregistrationv1.ClusterScope)
+	for name, tc := range map[string]struct {
+		theirs []webhook
+		asks   []v1alpha1.Operation
+		want   string
+	}{
+		"all":              {theirs: []webhook{usual}},
+		"nothing is asked": {},
+		"deletions too": {theirs: []webhook{rule("*", "*")},
+			asks: []v1alpha1.Operation{"CREATE", "UPDATE", "DELETE"}},
+		"not deletions":         {theirs: []webhook{rule("*", "*")}, want: "DELETE of Pod, DELETE of Service"},
+		"not deletions of Pods": {theirs: []webhook{usual, rule("pods", "DELETE")}, want: "about DELETE of Pod, and"},
+		"not deletions by what names all of Pods": {theirs: []webhook{usual, rule("pods/*", "DELETE")},
+			want: "about DELETE of Pod, and"},
+		"deletions of what is in no namespace": {theirs: []webhook{usual, clusterwide}},
+		"not deletions of others":              {theirs: []webhook{usual, rule("nodes", "DELETE")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: v1alpha1.Match{
+				PodTemplates: ptr.To(false),
+				Resources:    []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod", "Service"}}}},
+				Admission: v1alpha1.Admission{Operations: tc.asks}}}
+			err := (&Source{webhooks: tc.theirs}).TakenOver(w, p)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("it says %v, want %q", err, tc.want)
 			}
 		})
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
 	"fmt"
@@ -11,13 +11,11 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// Enforces says why a policy isn't known to do that at admission; nil where its status says that it does, for what it
-// asks for now. That the scan can't list some kind is no reason: one that isn't served, say, as a constraint may name.
-func Enforces(p *v1alpha1.ClusterRegoPolicy, action v1alpha1.AdmissionAction) error {
+// InForce returns why a policy isn't known to do at admission what its spec says; nil if its status says that it does.
+// The scan may fail to list a kind: a constraint can name one that isn't served.
+func InForce(p *v1alpha1.ClusterRegoPolicy) error {
 	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
-	case p.Spec.Admission.Action != action:
-		return fmt.Errorf("somebody has set admission.action of policy %s to %s", p.Name, p.Spec.Admission.Action)
 	case p.Status.ObservedGeneration < p.Generation:
 		return fmt.Errorf("the manager hasn't reconciled policy %s yet: evenkeel doctor tells why", p.Name)
 	case ready == nil || ready.Status != metav1.ConditionTrue && ready.Reason != v1alpha1.ReasonScanIncomplete:
@@ -26,7 +24,7 @@ func Enforces(p *v1alpha1.ClusterRegoPolicy, action v1alpha1.AdmissionAction) er
 			message = ready.Reason + ": " + ready.Message
 		}
 		return fmt.Errorf("policy %s isn't in force as it is written (%s)", p.Name, message)
-	case p.Status.InForce == nil || p.Status.InForce.AdmissionAction != action:
+	case p.Status.InForce == nil || p.Status.InForce.AdmissionAction != p.Spec.Admission.Action:
 		return fmt.Errorf("policy %s does something else at admission than it is written to: evenkeel policy history "+
 			"%s tells of overrides", p.Name, p.Name)
 	}
@@ -47,8 +45,6 @@ const (
 	Both        State = "both enforce"
 	Evenkeel    State = "Evenkeel enforces"
 	Neither     State = "both only record"
-	// Nobody: the constraint was switched to a policy, which is gone or only records.
-	Nobody State = "NEITHER ENFORCES"
 )
 
 // StateOf says who enforces a constraint, by what it and its policy, nil for none, are written to do.
@@ -56,8 +52,6 @@ func StateOf(c *Constraint, p *v1alpha1.ClusterRegoPolicy) State {
 	ours := p != nil && p.Spec.Admission.Action != v1alpha1.AdmissionAudit
 	theirs := c.Enforcement() != dryRun
 	switch {
-	case c.EnforcedBy() != "" && !ours && !theirs:
-		return Nobody
 	case p == nil:
 		return NotMigrated
 	case ours && theirs:
@@ -68,4 +62,16 @@ func StateOf(c *Constraint, p *v1alpha1.ClusterRegoPolicy) State {
 		return Gatekeeper
 	}
 	return Neither
+}
+
+// Stands returns why a policy doesn't stand for a constraint; nil if it does.
+func Stands(p *v1alpha1.ClusterRegoPolicy, c *Constraint) error {
+	switch {
+	case p.Annotations[v1alpha1.AnnotationMigratedFrom] != c.ID():
+		return fmt.Errorf("policy %s wasn't migrated from constraint %s", p.Name, c.ID())
+	case p.Annotations[v1alpha1.AnnotationMigratedUID] != string(c.Object.GetUID()):
+		return fmt.Errorf("constraint %s was deleted and created again since policy %s was made of it: run evenkeel "+
+			"migrate gatekeeper apply again", c.ID(), p.Name)
+	}
+	return nil
 }

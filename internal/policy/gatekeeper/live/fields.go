@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
 	"encoding/json"
@@ -19,7 +19,8 @@ const maxMade = 128 << 10
 
 // edited are the fields of a policy that somebody has changed since migration wrote it, as "spec.match.namespaces",
 // sorted: those that are neither as it was made nor as wanted has them. What isn't said of how it was made counts as
-// what is wanted. admission.action is a switch's.
+// what is wanted. People set admission.action when they move
+// enforcement: it doesn't count.
 func edited(stored, wanted *unstructured.Unstructured) ([]string, error) {
 	want, err := fieldsOf(wanted.Object["spec"])
 	if err != nil {

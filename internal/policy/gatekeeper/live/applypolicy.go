@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,7 +20,7 @@ func (a *Applier) create(ctx context.Context, object *unstructured.Unstructured,
 	if err := marked(object, from); err != nil {
 		return "", err
 	}
-	setAction(object, cmp.Or(from.Action, v1alpha1.AdmissionAudit))
+	setAction(object, v1alpha1.AdmissionAudit)
 	opts := []client.CreateOption{client.FieldOwner(FieldOwner)}
 	if a.DryRun {
 		opts = append(opts, client.DryRunAll)

@@ -97,6 +97,45 @@ func settled(ctx context.Context, args ...string) {
 	}).WithPolling(time.Second).Should(Succeed())
 }
 
+// patches merges a change into an object by kubectl, as docs/migrate-from-gatekeeper.md has it.
+func patches(ctx context.Context, kind, name, change string) {
+	GinkgoHelper()
+	_, _, err := suite.Kubectl(ctx, "", "patch", kind, name, "--type", "merge", "-p", change)
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// moves has the policy of a constraint of its name enforce, and then the constraint only record.
+func moves(ctx context.Context, kind, name string) {
+	GinkgoHelper()
+	patches(ctx, "clusterregopolicy", name, `{"spec":{"admission":{"action":"Deny"}}}`)
+	Eventually(ctx, func(g Gomega) {
+		out, errs, code := suite.CommandLine(ctx, "migrate", "gatekeeper", "status")
+		g.Expect(code).To(BeZero(), out+errs)
+		g.Expect(out).To(ContainSubstring("both enforce"))
+	}).WithPolling(time.Second).Should(Succeed())
+	patches(ctx, strings.ToLower(kind), name, `{"spec":{"enforcementAction":"dryrun"}}`)
+	Expect(migrates(ctx, 0, "status")).To(ContainSubstring("Evenkeel enforces"))
+}
+
+// movesBack has a constraint enforce, and then its policy only record.
+func movesBack(ctx context.Context, kind, name string) {
+	GinkgoHelper()
+	patches(ctx, strings.ToLower(kind), name, `{"spec":{"enforcementAction":"deny"}}`)
+	Eventually(ctx, func() string {
+		out, _, _ := suite.Kubectl(ctx, "", "get", strings.ToLower(kind), name, "-o",
+			"jsonpath={.metadata.generation}: {.status.byPod[*].observedGeneration}")
+		return out
+	}).Should(Satisfy(sameGeneration))
+	patches(ctx, "clusterregopolicy", name, `{"spec":{"admission":{"action":"Audit"}}}`)
+	Expect(migrates(ctx, 0, "status")).To(ContainSubstring("Gatekeeper enforces"))
+}
+
+// sameGeneration reports that a constraint's generation is the one that Gatekeeper's replica reports.
+func sameGeneration(text string) bool {
+	generation, observed, found := strings.Cut(text, ": ")
+	return found && generation == observed
+}
+
 // attempts creates objects that violate until it is stopped, and keeps how each was answered.
 type attempts struct {
 	stop context.CancelFunc
@@ -179,30 +218,22 @@ var _ = Describe("A cluster with Gatekeeper", func() {
 		settled(ctx, name, "--admission", "--for=3s", "--every=1s")
 
 		tries := attempt(ctx, bad)
-		said := migrates(ctx, 0, "switch", name, "--yes", "--delay=1s")
-		Expect(said).To(ContainSubstring("only records now: dryrun"))
+		moves(ctx, kind, namespace)
 		Eventually(ctx, func() error {
 			return suite.API.Create(ctx, bad.DeepCopy(), client.DryRunAll)
 		}).Should(MatchError(Not(ContainSubstring("validation.gatekeeper.sh"))))
-		Expect(migrates(ctx, 0, "status")).To(ContainSubstring("Evenkeel enforces"))
-		Expect(migrates(ctx, 0, "switch", name, "--yes", "--delay=1s")).To(ContainSubstring("already"))
-		Expect(migrates(ctx, 0, "switch-back", name, "--yes", "--delay=1s")).To(ContainSubstring("only records: " +
-			"Audit"))
-		Expect(migrates(ctx, 0, "status")).To(ContainSubstring("Gatekeeper enforces"))
+		Expect(migrates(ctx, 0, "apply", "--yes")).To(ContainSubstring("unchanged"))
+		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
+		movesBack(ctx, kind, namespace)
 		Eventually(ctx, func() error {
 			return suite.API.Create(ctx, bad.DeepCopy(), client.DryRunAll)
 		}).Should(MatchError(ContainSubstring("validation.gatekeeper.sh")))
 		tries.end()
 		Expect(tries.admitted).To(BeZero(), "%v", tries.answers)
 		Expect(tries.answers).To(And(HaveKey("gatekeeper"), HaveKey("evenkeel")))
-
-		now := constraint(kind, namespace, namespace, "")
-		Expect(suite.Get(ctx, now)).To(Succeed())
-		Expect(now.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationEnforcedBy))
-		Expect(now.Object["spec"]).To(HaveKeyWithValue("enforcementAction", "deny"))
 	})
 
-	It("shows by object and message what a policy that was made otherwise finds otherwise, and isn't switched then",
+	It("shows by object and message what a policy that was made otherwise finds otherwise",
 		func(ctx context.Context) {
 			suite.Create(ctx, fixture.ConfigMap(namespace, "old"))
 			enforced(ctx, "")
@@ -232,8 +263,6 @@ var _ = Describe("A cluster with Gatekeeper", func() {
 			Expect(differs.OnlyGatekeeper[0].Name).To(Equal("old"))
 			Expect(differs.OnlyGatekeeper[0].Message).To(Equal("state must be good"))
 			Expect(differs.OnlyEvenkeel[0].Message).To(Equal("state must be better"))
-			Expect(migrates(ctx, 1, "switch", name, "--yes")).To(ContainSubstring("isn't switched"))
-			Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
 			Expect(migrates(ctx, 1, "apply", "--yes")).To(ContainSubstring("somebody else has changed"))
 		})
 
@@ -268,18 +297,16 @@ var _ = Describe("A cluster with Gatekeeper", func() {
 				ContainSubstring("more objects concern it than --admission-limit lets be sent")))
 		})
 
-	It("isn't moved where Evenkeel is never asked: nobody would refuse a Node", func(ctx context.Context) {
+	It("has status warn where Evenkeel is never asked: nobody would refuse a Node", func(ctx context.Context) {
 		object := enforced(ctx, "deny")
-		name := kind + "/" + namespace
 		changes(ctx, object, []any{map[string]any{"apiGroups": []any{""}, "kinds": []any{"ConfigMap", "Node"}}}, "spec",
 			"match", "kinds")
 		migrates(ctx, 0, "apply", "--yes")
-		Expect(migrates(ctx, 1, "switch", name, "--yes")).To(ContainSubstring(
-			"doesn't ask Evenkeel's webhook of Node"))
-		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
+		patches(ctx, "clusterregopolicy", namespace, `{"spec":{"admission":{"action":"Deny"}}}`)
+		Expect(migrates(ctx, 1, "status")).To(ContainSubstring("doesn't ask Evenkeel's webhook of Node"))
 	})
 
-	It("is asked about the deletions that Gatekeeper's webhook is, and switched though a kind isn't served",
+	It("is asked about the deletions that Gatekeeper's webhook is, though a kind isn't served",
 		func(ctx context.Context) {
 			object := enforced(ctx, "deny")
 			asks(ctx, "CREATE", "UPDATE", "DELETE")
@@ -304,10 +331,10 @@ var _ = Describe("A cluster with Gatekeeper", func() {
 			Expect(suite.Policy(ctx, namespace).Spec.Admission.Operations).To(ConsistOf(
 				v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationDelete))
 			settled(ctx, name)
-			migrates(ctx, 0, "switch", name, "--yes", "--delay=1s")
+			moves(ctx, kind, namespace)
 			Eventually(ctx, refusal).Should(And(ContainSubstring("state must be good"),
 				Not(ContainSubstring("validation.gatekeeper.sh"))))
-			migrates(ctx, 0, "switch-back", name, "--yes", "--delay=1s")
+			movesBack(ctx, kind, namespace)
 			asks(ctx, "CREATE", "UPDATE")
 			Expect(migrates(ctx, 1, "status")).To(ContainSubstring("what its webhook is asked about"))
 		})
@@ -331,7 +358,6 @@ spec:
 		object := enforced(ctx, "deny")
 		changes(ctx, object, []any{map[string]any{"apiGroups": []any{"", "gone.example.com"},
 			"kinds": []any{"ConfigMap", "Thing"}}}, "spec", "match", "kinds")
-		name := kind + "/" + namespace
 		named := func() string {
 			return fmt.Sprint(suite.Policy(ctx, namespace).Spec.Match.Resources)
 		}
@@ -347,11 +373,7 @@ spec:
 			migrates(ctx, 0, "apply", "--yes")
 			return named()
 		}).WithPolling(time.Second).Should(ContainSubstring("Thing"))
-		Eventually(ctx, func() string {
-			out, errs, _ := suite.CommandLine(ctx, "migrate", "gatekeeper", "switch", name, "--yes", "--delay=1s",
-				"--force", "--reason=change 4711")
-			return out + errs
-		}).WithPolling(time.Second).Should(ContainSubstring("only records now: dryrun"))
+		moves(ctx, kind, namespace)
 
 		_, _, err = suite.Kubectl(ctx, "", "delete", "crd", crd)
 		Expect(err).NotTo(HaveOccurred())
@@ -362,7 +384,7 @@ spec:
 		Expect(named()).To(ContainSubstring("Thing"))
 		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
 
-		migrates(ctx, 0, "switch-back", name, "--yes", "--delay=1s", "--force", "--reason=change 4712")
+		patches(ctx, "clusterregopolicy", namespace, `{"spec":{"admission":{"action":"Audit"}}}`)
 		applied("Thing.gone.example.com, which no new policy may name then: left out")
 		Expect(named()).NotTo(ContainSubstring("Thing"))
 	})
@@ -390,27 +412,9 @@ spec:
 		name := kind + "/" + namespace
 		migrates(ctx, 0, "apply", "--yes")
 		settled(ctx, name)
-		migrates(ctx, 0, "switch", name, "--yes", "--delay=1s")
+		moves(ctx, kind, namespace)
 		Eventually(ctx, refusal).Should(And(ContainSubstring("state must be good"),
 			Not(ContainSubstring("validation.gatekeeper.sh"))))
-		migrates(ctx, 0, "switch-back", name, "--yes", "--delay=1s")
-	})
-
-	It("leaves what a person has changed after a switch as it is", func(ctx context.Context) {
-		object := enforced(ctx, "deny")
-		name := kind + "/" + namespace
-		migrates(ctx, 0, "apply", "--yes")
-		settled(ctx, name)
-		Expect(migrates(ctx, 0, "switch", name, "--dry-run")).To(ContainSubstring("gets admission.action Deny"))
-		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionAudit))
-		migrates(ctx, 0, "switch", name, "--yes", "--delay=1s", "--force", "--reason=change 4711")
-		Expect(suite.Get(ctx, object)).To(Succeed())
-		Expect(object.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationSwitchReason, "change 4711"))
-		Expect(migrates(ctx, 0, "apply", "--yes")).To(ContainSubstring("unchanged"))
-		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
-		changes(ctx, object, "warn", "spec", "enforcementAction")
-		Expect(migrates(ctx, 1, "switch-back", name, "--yes")).To(ContainSubstring("somebody has set " +
-			"enforcementAction"))
-		Expect(suite.Policy(ctx, namespace).Spec.Admission.Action).To(Equal(v1alpha1.AdmissionDeny))
+		movesBack(ctx, kind, namespace)
 	})
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
 	"context"
@@ -51,9 +51,6 @@ func ReadWebhook(ctx context.Context, objects dynamic.Interface, kinds discovery
 	return NewWebhook(config, served), nil
 }
 
-// Installed says that the API server asks it at all.
-func (w *Webhook) Installed() bool { return w.config != nil }
-
 // Exempt are the namespaces of which the API server never asks it, sorted: see the function Exempt.
 func (w *Webhook) Exempt() []string { return exemptBy(w.config) }
 
@@ -73,14 +70,25 @@ func (w *Webhook) Asked(p *v1alpha1.ClusterRegoPolicy) error {
 	return nil
 }
 
-// Asked is that of the webhook as it is now.
-func Asked(ctx context.Context, objects dynamic.Interface, kinds discovery.DiscoveryInterface,
-	p *v1alpha1.ClusterRegoPolicy) error {
-	w, err := ReadWebhook(ctx, objects, kinds)
-	if err != nil {
-		return err
+// TakenOver errs where the API server asks Gatekeeper's webhook about an operation on a kind of a policy that the
+// policy isn't asked about: once the constraint only records, nobody would enforce it there.
+func (s *Source) TakenOver(w *Webhook, p *v1alpha1.ClusterRegoPolicy) error {
+	theirs := &admissionregistrationv1.ValidatingWebhookConfiguration{Webhooks: s.webhooks}
+	var lost []string
+	concerned(p, w.served, func(kind schema.GroupKind, resource, scope string) {
+		for _, op := range []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate,
+			v1alpha1.OperationDelete} {
+			if asks(theirs, kind.Group, resource, scope, op) && !slices.Contains(match.WrittenOperations(p), op) {
+				lost = append(lost, fmt.Sprintf("%s of %s", op, kind))
+			}
+		}
+	})
+	if len(lost) == 0 {
+		return nil
 	}
-	return w.Asked(p)
+	return fmt.Errorf("the API server asks Gatekeeper's webhook about %s, and policy %s isn't asked about it: divide "+
+		"the constraint by kinds, run evenkeel migrate gatekeeper apply again, and look at its notes",
+		strings.Join(lost, ", "), p.Name)
 }
 
 // ownWebhooks is Evenkeel's ValidatingWebhookConfiguration; nil where there is none.

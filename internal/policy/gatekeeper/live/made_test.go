@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -39,7 +40,7 @@ func TestAPolicyOfAnOlderConstraintIsStale(t *testing.T) {
 		wantStale bool
 	}{
 		"as it was":                {},
-		"it is switched":           {change: set("dryrun", "spec", "enforcementAction")},
+		"its enforcement moves":    {change: set("dryrun", "spec", "enforcementAction")},
 		"its audit wrote a status": {change: set("now", "status", "auditTimestamp")},
 		"its match is wider": {change: set([]any{"shop", "web"}, "spec", "match", "namespaces"),
 			wantStale: true},
@@ -99,20 +100,21 @@ func TestAPolicyOfAnOlderConstraintIsStale(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld("deny")
-			_ = unstructured.SetNestedSlice(w.constraint.Object.Object, []any{"shop"}, "spec", "match", "namespaces")
+			c, p := constraintAt(time.Time{}, map[string]any{}), teamPolicy("shop")
+			p.Annotations = map[string]string{}
+			_ = unstructured.SetNestedSlice(c.Object.Object, []any{"shop"}, "spec", "match", "namespaces")
 			template := &unstructured.Unstructured{Object: map[string]any{
 				"spec": map[string]any{"targets": "package a " + tc.rego}}}
 			s := &Source{Kinds: []gatekeeper.Kind{{Kind: "Service", Scope: "Namespaced"}},
-				templates: map[string]*unstructured.Unstructured{w.constraint.Object.GetKind(): template}}
+				templates: map[string]*unstructured.Unstructured{c.Object.GetKind(): template}}
 			if tc.named {
-				tc.change(w.constraint.Object.Object, template.Object)
+				tc.change(c.Object.Object, template.Object)
 			}
 			if !tc.unsaid {
-				w.policy.Annotations[v1alpha1.AnnotationMigratedDigest] = s.Digest(w.constraint)
+				p.Annotations[v1alpha1.AnnotationMigratedDigest] = s.Digest(c)
 			}
 			if tc.change != nil {
-				tc.change(w.constraint.Object.Object, template.Object)
+				tc.change(c.Object.Object, template.Object)
 			}
 			if s.everywhere = tc.exempt; tc.unread {
 				s.templates = nil
@@ -121,7 +123,7 @@ func TestAPolicyOfAnOlderConstraintIsStale(t *testing.T) {
 			if tc.later != nil {
 				tc.later(later)
 			}
-			err := later.Stale(w.policy, w.constraint)
+			err := later.Stale(p, c)
 			if (err != nil) != tc.wantStale {
 				t.Fatalf("it says %v, want stale: %t", err, tc.wantStale)
 			}

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -53,7 +55,7 @@ func TestWhatApplyMakesOfAPolicyThatIsThere(t *testing.T) {
 	}{
 		"nothing has changed":        {wants: []string{"shop"}, want: Unchanged, has: []string{"shop"}},
 		"the constraint has changed": {wants: []string{"web"}, want: Configured, has: []string{"web"}},
-		"it was switched": {change: func(p *v1alpha1.ClusterRegoPolicy) {
+		"it enforces": {change: func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Admission.Action = v1alpha1.AdmissionDeny
 		}, wants: []string{"shop"}, want: Unchanged, has: []string{"shop"}},
 		"a person has added to a list": {change: func(p *v1alpha1.ClusterRegoPolicy) {
@@ -115,44 +117,21 @@ func TestWhatApplyMakesOfAPolicyThatIsThere(t *testing.T) {
 	}
 }
 
-// TestAPolicyOfASwitchedConstraintEnforcesFromTheBeginning: whoever deletes the policy that enforces in a constraint's
-// place, and runs apply again, gets one that enforces, for Gatekeeper doesn't.
-func TestAPolicyOfASwitchedConstraintEnforcesFromTheBeginning(t *testing.T) {
-	for name, tc := range map[string]struct {
-		enforcement string
-		switched    bool
-		want        v1alpha1.AdmissionAction
-	}{
-		"it enforces itself":                {"deny", false, v1alpha1.AdmissionAudit},
-		"it only records":                   {dryRun, false, v1alpha1.AdmissionAudit},
-		"it was switched":                   {dryRun, true, v1alpha1.AdmissionWarn},
-		"it was switched, and enforces now": {"warn", true, v1alpha1.AdmissionAudit},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(tc.enforcement)
-			if tc.switched {
-				w.constraint.Object.SetAnnotations(map[string]string{v1alpha1.AnnotationEnforcedBy: "services",
-					v1alpha1.AnnotationEnforcementAction: "warn"})
-			}
-			s := &Source{}
-			from, err := s.Origin(w.constraint)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := storing(t)
-			if _, err := (&Applier{Client: c}).Apply(t.Context(), teamPolicy("shop"), policyKind, from); err != nil {
-				t.Fatal(err)
-			}
-			p := stored(t, c)
-			if p.Spec.Admission.Action != tc.want {
-				t.Errorf("its action is %s, want %s", p.Spec.Admission.Action, tc.want)
-			}
-			if err := s.Stale(p, w.constraint); err != nil {
-				t.Errorf("it is stale at once: %v", err)
-			}
-			if p.Annotations[v1alpha1.AnnotationMigratedUID] != "u1" {
-				t.Errorf("it is marked %v", p.Annotations)
-			}
-		})
+func TestANewPolicyOnlyRecordsAndIsMadeOfItsConstraint(t *testing.T) {
+	c := constraintAt(time.Time{}, map[string]any{})
+	_ = unstructured.SetNestedField(c.Object.Object, "warn", "spec", "enforcementAction")
+	s, api := &Source{}, storing(t)
+	if _, err := (&Applier{Client: api}).Apply(t.Context(), teamPolicy("shop"), policyKind, s.Origin(c)); err != nil {
+		t.Fatal(err)
+	}
+	p := stored(t, api)
+	if p.Spec.Admission.Action != v1alpha1.AdmissionAudit || p.Annotations[v1alpha1.AnnotationMigratedUID] != "u1" {
+		t.Errorf("its action is %s, its annotations %v", p.Spec.Admission.Action, p.Annotations)
+	}
+	for _, action := range []string{"deny", dryRun} {
+		_ = unstructured.SetNestedField(c.Object.Object, action, "spec", "enforcementAction")
+		if err := s.Stale(p, c); err != nil {
+			t.Errorf("with enforcementAction %s it is stale: %v", action, err)
+		}
 	}
 }

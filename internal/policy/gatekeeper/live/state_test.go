@@ -1,45 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package switchover
+package live
 
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
 func TestWhoEnforcesAConstraint(t *testing.T) {
 	cases := map[string]struct {
-		enforcement string
+		enforcement string                   // empty for none
 		action      v1alpha1.AdmissionAction // empty for no policy
-		switched    bool
 		want        State
 	}{
-		"no policy":                                {"deny", "", false, NotMigrated},
-		"no policy, and it records":                {dryRun, "", false, NotMigrated},
-		"the policy records":                       {"", v1alpha1.AdmissionAudit, false, Gatekeeper},
-		"both enforce":                             {"warn", v1alpha1.AdmissionWarn, false, Both},
-		"the constraint records":                   {dryRun, v1alpha1.AdmissionDeny, false, Evenkeel},
-		"it was switched":                          {dryRun, v1alpha1.AdmissionDeny, true, Evenkeel},
-		"it was switched, and records":             {dryRun, v1alpha1.AdmissionAudit, true, Nobody},
-		"it was switched, and is gone":             {dryRun, "", true, Nobody},
-		"it was switched, and Gatekeeper enforces": {"deny", v1alpha1.AdmissionAudit, true, Gatekeeper},
-		"both record, and nobody enforces":         {dryRun, v1alpha1.AdmissionAudit, false, Neither},
+		"no policy":                 {"deny", "", NotMigrated},
+		"no policy, and it records": {dryRun, "", NotMigrated},
+		"the policy records":        {"", v1alpha1.AdmissionAudit, Gatekeeper},
+		"both enforce":              {"warn", v1alpha1.AdmissionWarn, Both},
+		"the constraint records":    {dryRun, v1alpha1.AdmissionDeny, Evenkeel},
+		"both record":               {dryRun, v1alpha1.AdmissionAudit, Neither},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(tc.enforcement)
-			if tc.switched {
-				w.constraint.Object.SetAnnotations(map[string]string{v1alpha1.AnnotationEnforcedBy: "services"})
+			c, p := constraintAt(time.Time{}, map[string]any{}), teamPolicy("shop")
+			if tc.enforcement != "" {
+				_ = unstructured.SetNestedField(c.Object.Object, tc.enforcement, "spec", "enforcementAction")
 			}
-			p := w.policy
 			if p.Spec.Admission.Action = tc.action; tc.action == "" {
 				p = nil
 			}
-			if got := StateOf(w.constraint, p); got != tc.want {
+			if got := StateOf(c, p); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
@@ -51,10 +47,7 @@ func TestAPolicyEnforcesOnlyByItsStatus(t *testing.T) {
 		change func(*v1alpha1.ClusterRegoPolicy)
 		want   string
 	}{
-		"it does": {},
-		"it is written otherwise": {func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Admission.Action = v1alpha1.AdmissionWarn
-		}, "somebody has set admission.action"},
+		"it does":                 {},
 		"nobody has looked at it": {func(p *v1alpha1.ClusterRegoPolicy) { p.Generation++ }, "hasn't reconciled"},
 		"it says nothing of itself": {func(p *v1alpha1.ClusterRegoPolicy) { p.Status.Conditions = nil },
 			"it says nothing of itself"},
@@ -75,13 +68,13 @@ func TestAPolicyEnforcesOnlyByItsStatus(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld("deny")
-			w.policy.Spec.Admission.Action = v1alpha1.AdmissionDeny
-			w.takeUp()
+			p := teamPolicy("shop")
+			p.Status.InForce = &v1alpha1.PolicyInForce{AdmissionAction: p.Spec.Admission.Action}
+			p.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 			if tc.change != nil {
-				tc.change(w.policy)
+				tc.change(p)
 			}
-			err := Enforces(w.policy, v1alpha1.AdmissionDeny)
+			err := InForce(p)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("it says %v, want %q", err, tc.want)
 			}
