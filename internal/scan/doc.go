@@ -10,6 +10,6 @@
 // and watched makes its policies Incomplete. The package must never write to the
 // objects that it judges, and it must never drop an evaluation error.
 //
-// Start at Setup, then index.Index (what is known), Scanner (which kinds are scanned)
+// Start at Controllers, then index.Index (what is known), Scanner (which kinds are scanned)
 // and kindScan (how one kind is).
 package scan

@@ -64,7 +64,7 @@ func process(list *framework.ResourceList) error {
 	return add(list, policies)
 }
 
-// directory is the one that the configuration names.
+// pathOf returns the directory that the configuration names.
 func pathOf(given *kyaml.RNode) (string, error) {
 	if given == nil {
 		return "", fmt.Errorf("the ResourceList has no functionConfig: give one of kind %s, apiVersion %s, with the "+

@@ -23,7 +23,7 @@ import (
 // Pass is one reconcile's work on the targets of a plan.
 type Pass struct {
 	Targets *targets.Client
-	Save    func(context.Context) error // persists the book
+	Save    func(context.Context) error // persists the records
 	// Partners finds the plans that would write some of the objects now, too; nil when
 	// nobody is to be asked.
 	Partners    func(ctx context.Context, uids map[string]bool) []*Partner

@@ -268,7 +268,7 @@ func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
 	return targets
 }
 
-// skipReason are the objects of the plan that aren't ours to fix. What is judged
+// skipped returns the objects of the plan that aren't ours to fix. What is judged
 // at its root has a place only behind a rollout of waves.
 func (d *draft) skipped(canaryAlone bool) []candidate {
 	others := d.toTell()

@@ -183,8 +183,7 @@ func (p *Previewer) fill(ctx context.Context, out *preview.Plan, d *draft) error
 	return p.holds(ctx, out, rem, written, f.needs)
 }
 
-// seeAll says what would become of every target of a plan, and returns those that
-// would be written.
+// run adds what would become of every target of a plan, and returns those that would be written.
 func (f *forecast) run(ctx context.Context, out *preview.Plan, d *draft, parts []*v1alpha1.RemediationSlice,
 	waves []preview.Wave) []v1alpha1.ObjectReference {
 	var written []v1alpha1.ObjectReference
@@ -254,7 +253,7 @@ func foreseen() []fix.Check {
 		fix.RequireNewPods, fix.RespectFields, fix.PassEveryPolicy}
 }
 
-// see says what would become of a target.
+// target returns what would become of a target.
 func (f *forecast) target(ctx context.Context, t v1alpha1.Target) preview.Target {
 	out := preview.Target{Object: t.Object, Reason: t.SkipReason}
 	if f.left == 0 {

@@ -105,7 +105,7 @@ func splitTag(raw []byte) (signed, signature []byte) {
 	return raw[:begin], raw[begin:]
 }
 
-// check demands that one of the keys has made a signature.
+// verify returns an error unless one of the keys has made the signature.
 func (s *signers) verify(what string, signed, signature []byte) error {
 	switch text := string(signature); {
 	case len(signature) == 0:
