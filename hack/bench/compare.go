@@ -94,8 +94,7 @@ func compareAudits(ctx context.Context, p comparedPrograms, files estateFiles) (
 	return len(ours), same(theirs, ours)
 }
 
-// compareReviews has reviews judged by Evenkeel's webhook as the manager runs it, which reuses verdicts, and by
-// topdown alone.
+// compareReviews has reviews judged by Evenkeel's webhook by the compiled engine, and by topdown alone.
 func compareReviews(ctx context.Context, p comparedPrograms,
 	files estateFiles) (counted reviews.Counted, err error) {
 	asked, err := reviews.Read(files.reviews)
@@ -110,7 +109,7 @@ func compareReviews(ctx context.Context, p comparedPrograms,
 		return counted, err
 	}
 	for _, j := range []judge{
-		{name: "evenkeel's webhook", command: []string{p.webhook, "--reuse"}},
+		{name: "evenkeel's webhook", command: []string{p.webhook}},
 		{name: "evenkeel's webhook, topdown", command: []string{p.webhook, "--engine", "topdown"}},
 	} {
 		var ours []reviews.Verdict

@@ -41,8 +41,7 @@ func buildWebhooks(ctx context.Context, work string) ([]*webhook, error) {
 		}
 	}
 	const path = "/validate/ignore"
-	asking := []string{own, "--rules", rules}
-	judging := slices.Concat(asking, []string{"--reuse"})
+	judging := []string{own, "--rules", rules}
 	return []*webhook{
 		{name: "no-op", command: []string{noop}, env: deployed(), path: path},
 		{name: "no-op, Go's own settings", command: []string{noop}, path: path},
@@ -50,7 +49,6 @@ func buildWebhooks(ctx context.Context, work string) ([]*webhook, error) {
 		{name: "Evenkeel without policies", command: []string{own}, env: deployed(), path: path},
 		{name: "Evenkeel", command: judging, env: deployed(), path: path, judges: true},
 		{name: "Evenkeel, Go's own settings", command: judging, path: path, judges: true},
-		{name: "Evenkeel, no verdict reused", command: asking, env: deployed(), path: path, judges: true},
 	}, nil
 }
 

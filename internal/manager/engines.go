@@ -20,7 +20,6 @@ import (
 // engineOptions are the flags that say what evaluates rules.
 type engineOptions struct {
 	engine  string
-	reuse   bool
 	compare float64
 }
 
@@ -29,8 +28,6 @@ func (o *engineOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.engine, "engine", string(rego.CompiledEngine),
 		"what evaluates rules: topdown (OPA's own engine) or compiled (rules are compiled, and topdown is asked "+
 			"where anything goes wrong); the verdicts are the same")
-	f.BoolVar(&o.reuse, "reuse-verdicts", true, "don't ask a policy again where all that its rules read is "+
-		"the same as in an input in which they found neither violations nor warnings; only for the compiled engine")
 	f.Float64Var(&o.compare, "engine-compare", 0.01, "the share of the compiled engine's verdicts, from 0 to 1, "+
 		"that topdown gives again in the background, to compare them; a revision of a policy is topdown's in this "+
 		"process once they differ")
@@ -66,7 +63,7 @@ func (o *Options) policies(mgr ctrl.Manager) (*catalog.Catalog, *inventory.Store
 		return nil, nil, err
 	}
 	policies := catalog.New(catalog.Options{TimeLimit: o.policyTimeLimit, Engine: rego.Engine(o.engines.engine),
-		Reuse: o.engines.reuse, Engines: compared, Inventory: referred})
+		Engines: compared, Inventory: referred})
 	runner := &inventory.Runner{Store: referred, Policies: policies}
 	if err := errors.Join(mgr.Add(runner), mgr.AddReadyzCheck("references", runner.Check),
 		inventory.RegisterMetrics(ctrlmetrics.Registry, referred, policies)); err != nil {

@@ -27,8 +27,6 @@ type Decision struct {
 	// WhyTopdown says why topdown judged although the compiled engine is in use, by a reason of
 	// v1alpha1; empty when it didn't.
 	WhyTopdown string
-	// Reused says that nothing was evaluated: the rules read the same as before, where they found nothing.
-	Reused bool
 	// Violations come from deny and violation, sorted; they follow the policy's
 	// enforcement action.
 	Violations []Violation

@@ -54,7 +54,7 @@ func TestBothEnginesAnswerEachReviewAndAreMeasured(t *testing.T) {
 	}
 	made := map[string]int64{}
 	for _, engine := range []string{"compiled", "topdown"} {
-		snapshot, err := policies(t.Context(), rules, judging{engine: engine})
+		snapshot, err := policies(t.Context(), rules, engine)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestRulesThatCantBeMigratedAreNoBenchmark(t *testing.T) {
 	if err := os.WriteFile(file, []byte(refused), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := policies(t.Context(), file, judging{engine: "compiled"})
+	_, err := policies(t.Context(), file, "compiled")
 	if err == nil || !strings.Contains(err.Error(), "Owned/all") && !strings.Contains(err.Error(), "owned") {
 		t.Errorf("it says %v", err)
 	}

@@ -37,7 +37,6 @@ func main() {
 	limit := flag.Duration("time", 0, "print what a review takes, measured for this long")
 	profile := flag.String("profile", "", "where the processors' profile of the measurement is written")
 	engine := flag.String("engine", "compiled", "compiled or topdown")
-	reuse := flag.Bool("reuse", false, "reuse verdicts, as the manager does (--reuse-verdicts)")
 	allocations := flag.Bool("allocations", false, "print how many allocations a review takes")
 	decoded := flag.Bool("decoded", false, "with --time, measure the judging alone, of requests that are decoded")
 	port := flag.Int("serve", 0, "serve the webhook over TLS at this port of the loopback address")
@@ -58,24 +57,18 @@ func main() {
 	defer stop()
 	do := func() error {
 		if *known != "" {
-			return tell(ctx, *file, *reviews, *known, judging{*engine, *reuse})
+			return tell(ctx, *file, *reviews, *known, *engine)
 		}
-		return run(ctx, *file, *reviews, judging{*engine, *reuse},
+		return run(ctx, *file, *reviews, *engine,
 			asked{allocations: *allocations, decoded: *decoded, limit: *limit})
 	}
 	if *port != 0 {
-		do = func() error { return serve(ctx, *file, judging{*engine, *reuse}, *port, *certificates) }
+		do = func() error { return serve(ctx, *file, *engine, *port, *certificates) }
 	}
 	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "own:", err)
 		os.Exit(2)
 	}
-}
-
-// judging is how the policies judge.
-type judging struct {
-	engine string
-	reuse  bool
 }
 
 // asked is what is to be measured: the verdicts are printed where nothing is.
@@ -84,8 +77,8 @@ type asked struct {
 	limit                time.Duration
 }
 
-func run(ctx context.Context, file, reviews string, by judging, ask asked) error {
-	snapshot, err := policies(ctx, file, by)
+func run(ctx context.Context, file, reviews string, engine string, ask asked) error {
+	snapshot, err := policies(ctx, file, engine)
 	if err != nil {
 		return err
 	}
@@ -111,7 +104,7 @@ func run(ctx context.Context, file, reviews string, by judging, ask asked) error
 }
 
 // policies are those that the rules become, compiled; none without a file of rules.
-func policies(ctx context.Context, file string, by judging) (*catalog.Snapshot, error) {
+func policies(ctx context.Context, file string, engine string) (*catalog.Snapshot, error) {
 	if file == "" {
 		return catalog.New(catalog.Options{}).Snapshot(), nil
 	}
@@ -119,8 +112,8 @@ func policies(ctx context.Context, file string, by judging) (*catalog.Snapshot, 
 	if err != nil {
 		return nil, err
 	}
-	opts := catalog.Options{TimeLimit: 5 * time.Second, Reuse: by.reuse}
-	if by.engine == "topdown" {
+	opts := catalog.Options{TimeLimit: 5 * time.Second}
+	if engine == "topdown" {
 		opts.Engine = rego.Topdown
 	}
 	c := catalog.New(opts)

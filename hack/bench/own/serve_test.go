@@ -18,7 +18,7 @@ func TestTheWebhookIsServedOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := servetest.Answer(t, func(ctx context.Context, port int, dir string) error {
-		return serve(ctx, rules, judging{engine: "compiled"}, port, dir)
+		return serve(ctx, rules, "compiled", port, dir)
 	}, strings.NewReplacer("NAME", "db", "LABELS", "{}").Replace(podReview))
 	if !strings.Contains(answer, `"allowed":false`) || !strings.Contains(answer, "db has no owner") {
 		t.Errorf("it answers %s", answer)
@@ -26,7 +26,7 @@ func TestTheWebhookIsServedOverTLS(t *testing.T) {
 }
 
 func TestWithoutRulesThereAreNoPolicies(t *testing.T) {
-	snapshot, err := policies(t.Context(), "", judging{engine: "compiled"})
+	snapshot, err := policies(t.Context(), "", "compiled")
 	if err != nil || len(snapshot.Policies()) != 0 {
 		t.Errorf("%v, %v", snapshot, err)
 	}

@@ -65,7 +65,7 @@ func TestVerdictsAreThoseOfAClusterWithSomeObjects(t *testing.T) {
 func verdicted(t *testing.T, rules string, in cluster, known []map[string]any,
 	bodies ...string) ([]verdict, error) {
 	t.Helper()
-	snapshot, err := policies(t.Context(), rules, judging{engine: "compiled", reuse: true})
+	snapshot, err := policies(t.Context(), rules, "compiled")
 	if err != nil {
 		return nil, err
 	}

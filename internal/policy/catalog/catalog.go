@@ -36,8 +36,6 @@ type Options struct {
 	TimeLimit time.Duration
 	// Engine evaluates the rules. Default: rego.CompiledEngine.
 	Engine rego.Engine
-	// Reuse has policies reuse verdicts: see rego.Compiled.Reusing.
-	Reuse bool
 	// Engines compares what the engines say of a share of the evaluations. Default: nobody does.
 	Engines *engines.Comparer
 	// Inventory keeps the objects that policies refer to. Default: none are known, so that policies that refer to
@@ -79,7 +77,7 @@ type Status struct {
 // no lock.
 type Catalog struct {
 	limit     time.Duration
-	judging   judging
+	engine    rego.Engine
 	engines   *engines.Comparer
 	inventory Inventory
 	lane      *rego.Lane
@@ -113,7 +111,7 @@ func New(opts Options) *Catalog {
 	if opts.Inventory == nil {
 		opts.Inventory = noInventory{}
 	}
-	c := &Catalog{limit: opts.TimeLimit, judging: judging{opts.Engine, opts.Reuse}, engines: opts.Engines,
+	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine, engines: opts.Engines,
 		inventory: opts.Inventory, lane: rego.NewLane(opts.Width), clock: opts.Clock,
 		slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
@@ -135,7 +133,7 @@ func (c *Catalog) Set(p *v1alpha1.ClusterRegoPolicy) error {
 		return old.latest().problem
 	}
 	before := c.snapshot.Load()
-	changed := next(old, p, before.templates, c.strategies, c.judging)
+	changed := next(old, p, before.templates, c.strategies, c.engine)
 	entries := maps.Clone(before.entries)
 	entries[p.Name] = c.waiting(old, changed)
 	if err := c.swap(entries, before.templates); err != nil {

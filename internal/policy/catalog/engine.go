@@ -10,21 +10,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
-// judging is how the policies of a catalog judge.
-type judging struct {
-	engine rego.Engine
-	reuse  bool
-}
-
-// prepare makes a policy judge so.
-func (j judging) prepare(c *rego.Compiled) *rego.Compiled {
-	c = c.On(j.engine)
-	if j.reuse {
-		c = c.Reusing()
-	}
-	return c
-}
-
 // tracedLimit is how long one policy may take for one object while topdown is traced, which takes many times as long.
 const tracedLimit = 10 * time.Second
 

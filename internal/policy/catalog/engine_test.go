@@ -92,31 +92,3 @@ func TestTopdownJudgesWhatTheEnginesDifferOn(t *testing.T) {
 	set(saying("a", "another revision"))
 	judges("made anew", compiled, compiled)
 }
-
-// TestCleanVerdictsAreReusedWhereThatIsAskedFor, and where one policy is asked they never are: that proves a fix.
-func TestCleanVerdictsAreReusedWhereThatIsAskedFor(t *testing.T) {
-	for _, reuse := range []bool{false, true} {
-		c := catalog.New(catalog.Options{TimeLimit: time.Minute, Reuse: reuse})
-		p := withRego("a", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if input.pod.spec.hostPID")
-		if err := c.Set(p); err != nil {
-			t.Fatal(err)
-		}
-		for i := range 3 {
-			results := c.Snapshot().Evaluate(t.Context(), podRequest())
-			if len(results) != 1 || results[0].Err != nil || results[0].Reused != (reuse && i > 0) {
-				t.Errorf("reuse %v, evaluation %d: %+v", reuse, i, results)
-			}
-		}
-		if one, matched := c.Snapshot().EvaluateOne(t.Context(), "a", podRequest()); !matched || one.Reused {
-			t.Errorf("reuse %v, asked alone: matched %v, reused %v", reuse, matched, one.Reused)
-		}
-		changed := withRego("a", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if input.pod")
-		if err := c.Set(changed); err != nil {
-			t.Fatal(err)
-		}
-		results := c.Snapshot().Evaluate(t.Context(), podRequest())
-		if len(results) != 1 || len(results[0].Violations) != 1 {
-			t.Errorf("reuse %v, another revision finds %+v", reuse, results)
-		}
-	}
-}

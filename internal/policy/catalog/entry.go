@@ -42,11 +42,11 @@ type entry struct {
 // next is the entry after the definition p, given what was in force before; old
 // may be nil.
 func next(
-	old *entry, p *v1alpha1.ClusterRegoPolicy, templates templates, known strategies, by judging,
+	old *entry, p *v1alpha1.ClusterRegoPolicy, templates templates, known strategies, on rego.Engine,
 ) *entry {
 	e := &entry{authored: strip(p)}
 	e.newest, e.unresolved = known.resolve(e.authored)
-	if e.problem = e.compile(old, templates, by); e.problem == nil {
+	if e.problem = e.compile(old, templates, on); e.problem == nil {
 		e.good = e.authored
 	} else if old != nil {
 		e.compiled, e.conditions, e.good, e.unresolved = old.compiled, old.conditions, old.good, old.unresolved
@@ -55,7 +55,7 @@ func next(
 }
 
 // compile prepares the newest definition.
-func (e *entry) compile(old *entry, templates templates, by judging) error {
+func (e *entry) compile(old *entry, templates templates, on rego.Engine) error {
 	if err := wellFormed(e.newest); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (e *entry) compile(old *entry, templates templates, by judging) error {
 	if err != nil {
 		return err
 	}
-	e.compiled, e.conditions = by.prepare(compiled), conditions
+	e.compiled, e.conditions = compiled.On(on), conditions
 	return nil
 }
 

@@ -98,8 +98,7 @@ func (s *Snapshot) Concerning(r *policy.Request) []*v1alpha1.ClusterRegoPolicy {
 
 // EvaluateOne asks one policy, which gets half of the time until the context's
 // deadline at most. It is not matched when the policy is unknown or
-// doesn't concern the request. No earlier verdict is reused: what is asked of one policy proves a fix, or what stood
-// there before.
+// doesn't concern the request.
 func (s *Snapshot) EvaluateOne(ctx context.Context, name string, r *policy.Request) (res Result, matched bool) {
 	return s.EvaluateWhereMatched(ctx, name, r, r)
 }
@@ -112,7 +111,7 @@ func (s *Snapshot) EvaluateWhereMatched(ctx context.Context, name string, r, by 
 		return Result{}, false
 	}
 	input, err := rego.NewInputOf(r, s.fields(r.Kind.GroupKind(), name))
-	return s.evaluate(ctx, s.entries[name], r, input.Anew(), err, s.half(ctx))
+	return s.evaluate(ctx, s.entries[name], r, input, err, s.half(ctx))
 }
 
 // evaluate asks one policy that the index found, unless its conditions leave the request

@@ -97,7 +97,7 @@ func (c *Catalog) replaceTemplate(name string, e *templateEntry) error {
 	entries := maps.Clone(before.entries)
 	for policyName, old := range before.entries {
 		if newest := old.latest(); newest.names(name) {
-			entries[policyName] = c.waiting(old, next(old, newest.authored, known, c.strategies, c.judging))
+			entries[policyName] = c.waiting(old, next(old, newest.authored, known, c.strategies, c.engine))
 		}
 	}
 	return c.swap(entries, known)

@@ -133,9 +133,6 @@ func (c *Comparer) Judged(r *policy.Request, e Evaluation) {
 		return
 	}
 	c.metrics.evaluations.WithLabelValues(string(e.Decision.Engine), e.Decision.WhyTopdown).Inc()
-	if e.Decision.Reused {
-		c.metrics.reused.Inc()
-	}
 	if e.Decision.Engine != policy.CompiledEngine || !chosen(c.share, e.Policy.Revision(), r) {
 		return
 	}
@@ -178,7 +175,7 @@ func (c *Comparer) compare(ctx context.Context, e *Evaluation) {
 	told := digest(e, &again)
 	c.log.Error(fmt.Errorf("the engines differ in %s", strings.Join(parts, ", ")),
 		"topdown judges this revision from now on, in this process", "policy", e.Policy.Name(),
-		"revision", e.Policy.Revision(), "engine", e.Decision.Engine, "reused", e.Decision.Reused, "digest", told)
+		"revision", e.Policy.Revision(), "engine", e.Decision.Engine, "digest", told)
 	if c.recorder != nil {
 		announce(c.recorder, e.Policy, parts, told)
 	}

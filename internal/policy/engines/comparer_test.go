@@ -139,42 +139,6 @@ func TestAFieldThatIsReadAndNotKnownIsNoticed(t *testing.T) {
 	}
 }
 
-// TestAReusedVerdictIsComparedAndCounted, as any other: what it took for the same may not have been.
-func TestAReusedVerdictIsComparedAndCounted(t *testing.T) {
-	b, c := newBench(t, 1), compiled(t, strings.Replace(rules, "not contains", "contains", 1)).Reusing()
-	clean := request(0)
-	clean.Object["spec"] = map[string]any{"image": "private-data"}
-	for i := range 3 {
-		e := judged(t, c, clean)
-		if e.Decision.Reused != (i > 0) {
-			t.Errorf("verdict %d is reused: %v", i, e.Decision.Reused)
-		}
-		b.comparer.Judged(clean, e)
-	}
-	wrong := judged(t, c, request(1))
-	wrong.Decision = policy.Decision{Policy: c.Name(), Revision: c.Revision(), Engine: rego.CompiledEngine,
-		Reused: true}
-	b.comparer.Judged(request(1), wrong)
-	b.comparer.Drain(t.Context())
-	b.wants(t, map[string]float64{"same": 3, "different": 1})
-	if !b.comparer.Disputed(c) || !strings.Contains(b.log.String(), `"reused"=true`) {
-		t.Errorf("a reused verdict that is wrong is noticed: %v; the log:\n%s", b.comparer.Disputed(c), &b.log)
-	}
-	families, err := b.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == "evenkeel_engine_verdicts_reused_total" {
-			if got := family.GetMetric()[0].GetCounter().GetValue(); got != 3 {
-				t.Errorf("%v are counted as reused, want 3", got)
-			}
-			return
-		}
-	}
-	t.Error("nothing counts what is reused")
-}
-
 func TestEnginesThatAgreeAreLeftAlone(t *testing.T) {
 	b, c := newBench(t, 1), compiled(t, rules)
 	for i := range 5 {

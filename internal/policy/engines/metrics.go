@@ -12,7 +12,6 @@ import (
 // metrics are the figures of the engines. Labels never hold names of objects.
 type metrics struct {
 	evaluations *prometheus.CounterVec
-	reused      prometheus.Counter
 	comparisons *prometheus.CounterVec
 	differ      *prometheus.GaugeVec
 }
@@ -25,11 +24,6 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 				"the reason for which topdown judged although the compiled engine is in use (NotCompilable, " +
 				"EnginesDiffer, EngineStopped, EvaluationFailed; empty otherwise).",
 		}, []string{"engine", "reason"}),
-		reused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "evenkeel_engine_verdicts_reused_total",
-			Help: "Evaluations of evenkeel_engine_evaluations_total that weren't made, because the policy's rules " +
-				"read the same of the object as of one before, in which they found nothing (--reuse-verdicts).",
-		}),
 		comparisons: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_engine_comparisons_total",
 			Help: "Decisions of the compiled engine that were to be made again by topdown, by result (same, " +
@@ -44,7 +38,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	for _, result := range []string{same, different, notCompared, skipped} {
 		m.comparisons.WithLabelValues(result) // an increase shows from zero only
 	}
-	if err := errors.Join(r.Register(m.evaluations), r.Register(m.reused), r.Register(m.comparisons),
+	if err := errors.Join(r.Register(m.evaluations), r.Register(m.comparisons),
 		r.Register(m.differ)); err != nil {
 		return nil, fmt.Errorf("register the metrics of engines: %w", err)
 	}

@@ -28,12 +28,6 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 			reason = v1alpha1.ReasonEvaluationFailed // topdown says what it is
 		}
 	}()
-	read, reusable := c.digest(in)
-	if reusable && c.clean.Has(read) {
-		in.conversion.rate.note(true)
-		return policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: CompiledEngine, Reused: true}, ""
-	}
-	in = in.forOne(c)
 	weights, err := c.prepared(in)
 	if err != nil {
 		return decision, v1alpha1.ReasonEvaluationFailed
@@ -58,9 +52,6 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	e.End()
 	if err != nil {
 		return policy.Decision{}, whyLeft(err)
-	}
-	if reusable && len(decision.Violations) == 0 && len(decision.Warnings) == 0 && !b.decoder.Ignored() {
-		c.clean.Add(read)
 	}
 	return decision, ""
 }

@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
 	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
-	"evenkeel.dev/evenkeel/internal/policy/rego/reuse"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
@@ -64,8 +63,6 @@ type Compiled struct {
 	entry  ast.Ref
 	engine Engine
 	shared *shared
-	// clean remembers in what the policy has found nothing; nil where every evaluation is to be made.
-	clean *reuse.Set
 	// disputed says that the engines have given different verdicts.
 	disputed bool
 	// traced says that decisions say how topdown came to them.
@@ -163,9 +160,6 @@ func (c *Compiled) define(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 		return nil, &compile.Error{Problems: []compile.Problem{{Message: err.Error()}}}
 	}
 	c.definition, c.revision, c.parameters = p.DeepCopy(), Revision(p), parameters
-	if c.clean != nil {
-		c.clean = reuse.NewSet() // the parameters may be others
-	}
 	c.named, c.templates = namedKinds(p), p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
 	if c.references, err = c.referencesOf(p); err != nil {
 		return nil, err

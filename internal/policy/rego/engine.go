@@ -99,12 +99,6 @@ type shared struct {
 	rules   map[string]compiled.Rule
 	// weighs are the functions that rules call unseen.
 	weighs map[string]*topdown.Builtin
-	// timeless says that no rule asks for the time.
-	timeless bool
-	// readings are what the rules read, and excerpt is what decides whether they find anything, once a policy reuses.
-	readings readings
-	excerpt  excerpt
-	decided  sync.Once
 }
 
 func (s *shared) prepare(c *Compiled) {
@@ -131,7 +125,6 @@ func (s *shared) compile(c *Compiled) error {
 	if s.program, err = compiled.Compile(planned); err != nil {
 		return err
 	}
-	s.timeless = !asksForTime(planned)
 	return s.find(c)
 }
 

@@ -20,17 +20,6 @@ type Read struct {
 	Gatekeeper *facts.Fields
 	// Pod says that something of the document of that name is read.
 	Pod bool
-	// requests and scanned say how often verdicts of those that read it are reused: an object is scanned as it stands,
-	// again and again, and requested each time with another change.
-	requests, scanned *reuseRate
-}
-
-// rate is that of verdicts on what is like a request.
-func (r Read) rate(of *policy.Request) *reuseRate {
-	if of.Audit {
-		return r.scanned
-	}
-	return r.requests
 }
 
 // ReadAll is all of an input.
@@ -54,7 +43,7 @@ type reading struct {
 }
 
 // objectPlaces are where the input has the object that is judged, oldObjectPlaces where it has the one before,
-// podPlaces where it has the Pod, and podSpecPlaces where it has that of which nothing is made for the input.
+// and podPlaces where it has the Pod.
 func objectPlaces() [][]string {
 	return [][]string{{"object"}, {"review", "object"}, {"request", "object"}}
 }
@@ -64,8 +53,6 @@ func oldObjectPlaces() [][]string {
 }
 
 func podPlaces() [][]string { return [][]string{{"pod"}} }
-
-func podSpecPlaces() [][]string { return [][]string{{"pod", "spec"}} }
 
 func readingOf(reads facts.Reads) reading {
 	return reading{
@@ -79,8 +66,7 @@ func readingOf(reads facts.Reads) reading {
 // ReadBy is what of the input for an object of a kind some policies may read: an Input for them alone need hold no
 // more. A policy that topdown judges is taken to read all: it is what the compiled engine is compared with.
 func ReadBy(kind policy.GroupKind, by ...*Compiled) Read {
-	policies := int64(len(by))
-	out := Read{requests: &reuseRate{policies: policies}, scanned: &reuseRate{policies: policies}}
+	var out Read
 	read := make([]*facts.Fields, 0, 2*len(by)+1)
 	path, isWorkload := policy.TemplatePath(kind)
 	for _, c := range by {

@@ -111,7 +111,7 @@ func TestOnlyRulesOfGatekeepersAreShownItsReview(t *testing.T) {
 	}
 	r := policy.NewAudit(podRequest().Object, nil, time.Unix(1, 0))
 	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
-		by := []*rego.Compiled{c.On(engine).Reusing(), redefined.On(engine).Reusing()}
+		by := []*rego.Compiled{c.On(engine), redefined.On(engine)}
 		in, err := rego.NewInputOf(r, rego.ReadBy(r.Kind.GroupKind(), by...))
 		if err != nil {
 			t.Fatal(err)

@@ -107,23 +107,3 @@ func TestWhatGatekeeperDoesNotTakeIsReadAsItStands(t *testing.T) {
 		}
 	}
 }
-
-// TestWhatIsIgnoredIsAskedAgain has no verdict reused where a rule gave what Gatekeeper ignores: what decides whether
-// it does may have been read for the element alone.
-func TestWhatIsIgnoredIsAskedAgain(t *testing.T) {
-	c := compile(t, ofGatekeeper(`violation[r] { r := input.review.object.spec }`)).On(rego.CompiledEngine).Reusing()
-	for _, want := range []int{0, 1} {
-		r := podRequest()
-		if want == 1 {
-			r.Object["spec"] = map[string]any{"msg": "m"}
-		}
-		in, err := rego.NewInputOf(r, rego.ReadBy(r.Kind.GroupKind(), c))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := c.Evaluate(t.Context(), in, time.Minute)
-		if len(got.Violations) != want || got.Reused || got.Err != nil {
-			t.Errorf("violations %v, reused %t, error %v, want %d", got.Violations, got.Reused, got.Err, want)
-		}
-	}
-}

@@ -12,7 +12,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
@@ -34,14 +33,10 @@ type Input struct {
 	shared func() (*sharedTerms, error)
 	// sizes are those of the parts of shared, and of all of it, in units.
 	sizes func() (map[ast.Value]int64, int64)
+	// settled is done once the keys of all that it holds are in order for good.
+	settled *sync.Once
 	// inventory is what rules may look up besides; nil for nothing.
 	inventory *inventory.View
-	// request is what is converted, and digests are those of its parts; both are nil where no verdict on it may be
-	// reused.
-	request *policy.Request
-	digests *facts.Digests
-	// conversion is that of shared.
-	conversion *conversion
 	// whole makes the same input with all of the request's objects; nil where it has all of them.
 	whole func() (*Input, error)
 }
@@ -89,10 +84,9 @@ func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	if r.Now.IsZero() {
 		return nil, errors.New("the request has no time: set Request.Now")
 	}
-	in := &Input{request: r, digests: &facts.Digests{}, conversion: &conversion{rate: read.rate(r)}, now: r.Now,
-		nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
-		kind:        r.Kind.GroupKind(), audit: r.Audit, client: policy.Flow(r)}
-	in.shared = in.converting(r, read)
+	in := &Input{settled: &sync.Once{}, now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
+		kind: r.Kind.GroupKind(), audit: r.Audit, client: policy.Flow(r)}
+	in.shared = sync.OnceValues(func() (*sharedTerms, error) { return sharedDocuments(r, read) })
 	in.sizes = sync.OnceValues(in.weighed)
 	if !read.Whole() {
 		in.whole = sync.OnceValues(func() (*Input, error) { return NewInput(r) })
@@ -139,37 +133,27 @@ func (in *Input) fields(of *Compiled) [][2]*ast.Term {
 	return append(shared.fields(of.Gatekeepers()), pair("parameters", of.parameters))
 }
 
-// Anew is the same request, about which every policy is asked, whatever it has found before.
-func (in *Input) Anew() *Input {
-	if in == nil {
-		return nil
-	}
-	own := *in
-	own.request, own.digests = nil, nil
-	return &own
-}
-
 // Whole is the same input with all of the request's objects. Until then the request must stay as it is; it isn't kept
 // any longer.
 func (in *Input) Whole() (*Input, error) {
 	if in == nil {
 		return nil, nil //nolint:nilnil // what isn't there is whole
 	}
-	whole := in.Anew()
+	whole := *in
 	if in.whole != nil {
 		all, err := in.whole()
 		if err != nil {
 			return nil, err
 		}
-		whole = all.Anew()
+		whole = *all
 		whole.inventory = in.inventory
 	}
 	shared, err := whole.shared()
 	// The comparison of engines judges by it in another goroutine, while this one goes on with the other policies.
-	whole.conversion.settled.Do(func() {
+	whole.settled.Do(func() {
 		for _, part := range shared.all() {
 			size.Settle(part.Value)
 		}
 	})
-	return whole, err
+	return &whole, err
 }

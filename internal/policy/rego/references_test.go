@@ -199,33 +199,6 @@ func TestOnlyWhatRulesReadIsKept(t *testing.T) {
 	}
 }
 
-// TestNoVerdictIsReusedOfRulesThatLookOthersUp: what they look up may be another by now.
-func TestNoVerdictIsReusedOfRulesThatLookOthersUp(t *testing.T) {
-	compiled, err := Compile(hostsPolicy(theIngresses))
-	if err != nil {
-		t.Fatal(err)
-	}
-	reusing := compiled.On(CompiledEngine).Reusing()
-	held := table(t, compiled.References()[0])
-	in, err := NewInput(policy.NewAudit(ingress("shop", "web", "a.example").Object, nil, time.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, other := range []bool{false, true} {
-		if other {
-			item, err := held.Compact(ingress("pay", "web", "a.example"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			held.Put(item)
-		}
-		d := reusing.Evaluate(t.Context(), in.Over(inventory.Join(held).View()), time.Minute)
-		if d.Err != nil || d.Reused || len(d.Violations) > 0 != other {
-			t.Errorf("another with the host %v: %v, reused %v, %v", other, d.Violations, d.Reused, d.Err)
-		}
-	}
-}
-
 func TestALookupWithoutReferencesIsAnError(t *testing.T) {
 	_, err := Compile(hostsPolicy())
 	if err == nil || !strings.Contains(err.Error(), "main.rego:5") ||

@@ -63,7 +63,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.catalog = catalog.New(catalog.Options{Reuse: true}) // as the manager does
+	b.catalog = catalog.New(catalog.Options{})
 	if err := catalog.NewController(b.catalog).Register(mgr); err != nil {
 		return nil, err
 	}

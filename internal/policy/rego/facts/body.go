@@ -9,8 +9,6 @@ import (
 // body looks at what one definition of a rule does with the document.
 type body struct {
 	*aliases
-	// message are the expressions that make nothing but what a violation tells, each with what it makes that of.
-	message map[*ast.Expr]*ast.Term
 }
 
 func newBody(r *reader, rule *ast.Rule, arguments []argument) *body {
@@ -28,12 +26,7 @@ func (b *body) definition(rule *ast.Rule, arguments []argument) {
 		b.use(term)
 	}
 	for _, term := range []*ast.Term{rule.Head.Key, rule.Head.Value} {
-		switch {
-		case term == nil:
-		case b.tells[rule]:
-			b.message = messageOf(rule)
-			b.tell(term)
-		default:
+		if term != nil {
 			b.use(term)
 		}
 	}
@@ -73,10 +66,6 @@ func (b *body) use(x any) {
 }
 
 func (b *body) expression(e *ast.Expr) {
-	if of, isMessage := b.message[e]; isMessage {
-		b.tell(of)
-		return
-	}
 	b.with(e)
 	switch terms := e.Terms.(type) {
 	case *ast.Term:

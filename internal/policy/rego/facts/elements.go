@@ -68,8 +68,7 @@ func (a *aliases) elementOf(ref ast.Ref) (set, ast.Var, bool) {
 
 // elementsOf are the variables of a rule that may stand for each element of a set, with how many references bind
 // or compare them. It matters to an array how many elements there are, and to nothing else that a body gives: one whose
-// elements become equal, because they differ in what isn't read alone, has fewer, and so does their order; where that
-// can be told, it is read besides.
+// elements become equal, because they differ in what isn't read alone, has fewer.
 func (a *aliases) elementsOf(rule *ast.Rule) (elements map[ast.Var]set, concern map[ast.Var]int) {
 	elements, concern = map[ast.Var]set{}, map[ast.Var]int{}
 	ast.WalkRefs(rule, func(ref ast.Ref) bool {
@@ -82,7 +81,7 @@ func (a *aliases) elementsOf(rule *ast.Rule) (elements map[ast.Var]set, concern 
 	ast.WalkTerms(rule, func(t *ast.Term) bool {
 		if array, ok := t.Value.(*ast.ArrayComprehension); ok {
 			ast.WalkRefs(array, func(ref ast.Ref) bool {
-				if s, v, ok := a.elementOf(ref); ok && !a.ordered(s) {
+				if _, v, ok := a.elementOf(ref); ok {
 					delete(elements, v)
 				}
 				return false

@@ -57,9 +57,6 @@ func (f *Fields) Under(keys ...string) *Fields {
 // Whole says that all is read.
 func (f *Fields) Whole() bool { return f != nil && f.whole }
 
-// AsksOnly says that it is only asked whether something is there.
-func (f *Fields) AsksOnly() bool { return f != nil && !f.whole && f.any == nil && len(f.named) == 0 }
-
 // Of is what is read of a field; nil for nothing.
 func (f *Fields) Of(name string) *Fields {
 	switch {

@@ -30,8 +30,6 @@ const (
 // Reads is what of the input the rules of a policy may read. What can't be told is read.
 type Reads struct {
 	paths []path
-	// orders are lists of whose elements, together, the order is read.
-	orders [][]path
 }
 
 // path are keys from the input's root down to what is read, with all that it holds unless it ends with present.
@@ -85,7 +83,7 @@ func readsBelow(root ast.Ref, longest int, compiler *ast.Compiler, rules []ast.R
 
 func newReader(root ast.Ref, longest int, compiler *ast.Compiler) *reader {
 	return &reader{root: root, longest: longest, compiler: compiler, found: map[string]path{},
-		followed: map[string]bool{}, tells: map[*ast.Rule]bool{}, sets: map[string][]path{}, named: map[string]set{},
+		followed: map[string]bool{}, sets: map[string][]path{}, named: map[string]set{},
 		left: maxWork}
 }
 
@@ -101,9 +99,6 @@ func (r *reader) follow(rules []ast.Ref) Reads {
 	for _, key := range slices.Sorted(maps.Keys(r.found)) {
 		out.paths = append(out.paths, r.found[key])
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.orders)) {
-		out.orders = append(out.orders, r.orders[name])
-	}
 	return out
 }
 
@@ -117,12 +112,6 @@ type reader struct {
 	found    map[string]path
 	// followed are the rules that were, with what their arguments stand for.
 	followed map[string]bool
-	// tells are the rules of whose elements only matters whether there are any.
-	tells map[*ast.Rule]bool
-	// documents are the places of the input at which one document stands, and orders the sets of whose elements the
-	// order is read, with the lists that they come from; both are nil where an order isn't told apart.
-	documents [][][]string
-	orders    map[string][]path
 	// sets are the rules that make sets of which the elements were looked at, with the parts of the document that they
 	// put into them; nil while it isn't known.
 	sets map[string][]path

@@ -24,25 +24,17 @@ func (d *Decoder) Elements(rule string, value *ast.Term) ([]*ast.Term, error) {
 	case ast.Object:
 		return v.Keys(), nil
 	default:
-		d.ignored = true
 		return nil, nil
 	}
 }
 
-// Ignored says that something was left out that Gatekeeper ignores: that nothing was found doesn't tell that the rules
-// gave nothing.
-func (d *Decoder) Ignored() bool { return d.ignored }
-
-// ignores says that Gatekeeper makes nothing of an element, and notes it.
+// ignores reports whether Gatekeeper makes nothing of an element.
 func (d *Decoder) ignores(rule string, element *ast.Term) bool {
 	if rule != d.Gatekeeper {
 		return false
 	}
-	if fields, ok := element.Value.(ast.Object); ok && fields.Get(ast.InternedTerm("msg")) != nil {
-		return false
-	}
-	d.ignored = true
-	return true
+	fields, ok := element.Value.(ast.Object)
+	return !ok || fields.Get(ast.InternedTerm("msg")) == nil
 }
 
 // asGatekeeper reads an element that Gatekeeper doesn't ignore. A msg that is no string is an error there too.

@@ -29,8 +29,6 @@ type Decoder struct {
 	Paths Paths
 	// Gatekeeper is the rule whose value is read as Gatekeeper reads that of violation; empty for none.
 	Gatekeeper string
-	// ignored says that some of it was left out.
-	ignored bool
 	// text is how much the violations say so far, in bytes.
 	text int
 }
