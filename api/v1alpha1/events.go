@@ -75,8 +75,6 @@ const (
 	EventPolicyOverridden = "PolicyOverridden"
 	// EventOverrideEnded: a policy is enforced as it declares again.
 	EventOverrideEnded = "OverrideEnded"
-	// EventEnginesDiffer: the compiled engine and topdown gave different verdicts of an object.
-	EventEnginesDiffer = "EnginesDiffer"
 	// EventScanIncomplete: some kind of the policy can't be listed or watched.
 	EventScanIncomplete = "ScanIncomplete"
 	// EventPolicySourceApplied: a revision, or a change of the source, has come into force.

@@ -31,10 +31,6 @@ type RegoPolicyStatus struct {
 	// inForce is what the policy does now, of its last good revision and with its defaults.
 	// +optional
 	InForce *PolicyInForce `json:"inForce,omitempty"`
-	// engine is what evaluates the rules of the revision, as the leader does. Single evaluations may
-	// be left to topdown all the same.
-	// +optional
-	Engine *PolicyEngine `json:"engine,omitempty"`
 	// scan holds the figures of what lives in the cluster.
 	// +optional
 	Scan *ScanStatus `json:"scan,omitempty"`

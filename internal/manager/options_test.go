@@ -30,27 +30,6 @@ func TestTheEngineIsOneThatThereIs(t *testing.T) {
 	}
 }
 
-func TestTheShareThatIsComparedIsAShare(t *testing.T) {
-	for share, right := range map[string]bool{
-		"": true, "0": true, "0.01": true, "1": true, "1.01": false, "-0.1": false, "NaN": false,
-	} {
-		t.Run(share, func(t *testing.T) {
-			var o Options
-			flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
-			o.AddFlags(flags)
-			if share != "" { // otherwise the default
-				if err := flags.Set("engine-compare", share); err != nil {
-					t.Fatal(err)
-				}
-			}
-			err := o.Validate()
-			if named := err != nil && strings.Contains(err.Error(), "--engine-compare"); named == right {
-				t.Errorf("error %v, right %v", err, right)
-			}
-		})
-	}
-}
-
 func TestHowOftenTheManagerLooksHasALimit(t *testing.T) {
 	cases := map[string]map[string]bool{
 		"rollout-poll-interval": {"": true, "0s": true, "100ms": true, "1m": true, "99ms": false, "-1s": false},

@@ -16,6 +16,16 @@ const (
 	CompiledEngine Engine = "compiled"
 )
 
+// Reasons for which topdown evaluates rules although the compiled engine is in use.
+const (
+	// ReasonNotCompilable: the compiled engine can't take the policy.
+	ReasonNotCompilable = "NotCompilable"
+	// ReasonEngineStopped: this evaluation took more than the compiled engine is given.
+	ReasonEngineStopped = "EngineStopped"
+	// ReasonEvaluationFailed: this evaluation failed, and topdown reports of what.
+	ReasonEvaluationFailed = "EvaluationFailed"
+)
+
 // Decision is what one policy says of one request.
 type Decision struct {
 	// Policy is the policy's name.
@@ -24,8 +34,8 @@ type Decision struct {
 	Revision string
 	// Engine is what evaluated the rules; empty when nothing could be evaluated.
 	Engine Engine
-	// WhyTopdown says why topdown judged although the compiled engine is in use, by a reason of
-	// v1alpha1; empty when it didn't.
+	// WhyTopdown says why topdown judged although the compiled engine is in use: one of the
+	// reasons above; empty when it didn't.
 	WhyTopdown string
 	// Violations come from deny and violation, sorted; they follow the policy's
 	// enforcement action.

@@ -39,7 +39,7 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 				v1alpha1.ConditionReferencesKnown}, c.Type) // they are of now
 		})
 	}
-	s.Revision, s.InForce, s.Engine = c.Revision, c.InForce, c.Engine
+	s.Revision, s.InForce = c.Revision, c.InForce
 	s.Scan = nil
 	if summary != nil {
 		s.Scan = scanStatus(summary)

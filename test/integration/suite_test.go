@@ -42,8 +42,6 @@ var (
 	exporter   *rig.Exporter
 	// receiver is where the manager takes messages of a push.
 	receiver string
-	// metricsURL is where the manager serves its metrics.
-	metricsURL string
 )
 
 var _ = BeforeSuite(func(ctx context.Context) {
@@ -54,15 +52,11 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	// No spec waits for a rollout that only waits for its next look.
 	suite.Flags = []string{"--rollout-poll-interval=200ms", "--plan-interval=2s", "--storm-interval=1s"}
 	prometheus, exporter = suite.StartScraping(ctx)
-	ports, err := process.FreePorts(2)
+	ports, err := process.FreePorts(1)
 	Expect(err).NotTo(HaveOccurred())
 	receiver = fmt.Sprintf("127.0.0.1:%d", ports[0])
-	metricsURL = fmt.Sprintf("http://127.0.0.1:%d/metrics", ports[1])
 	manager = suite.StartManager(ctx, "--prometheus-url="+prometheus.URL, "--receiver-bind-address="+receiver,
 		"--source-namespaces="+tenant, "--slo-interval=1s",
-		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[1]), "--metrics-insecure",
-		// Whatever specs have judged is judged by both engines.
-		"--engine-compare=1",
 		// A fix that has its objects collected sets an owner, and one writes a LimitRange.
 		"--remediation-allow-fields=ownership", "--remediation-allow-kinds=LimitRange")
 })

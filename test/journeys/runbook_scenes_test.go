@@ -44,7 +44,6 @@ func scenes(ctx context.Context, by *person) map[string]names {
 	s.settle(ctx)
 	s.demoted(ctx)
 	narrowed(ctx)
-	engines(ctx)
 	contested()
 	return s.found
 }

@@ -89,10 +89,6 @@ func rows() map[string][]row {
 			inspect(logs+` --tail=100 --previous | grep 401`, "credentials"),
 			{command: `kubectl get serviceaccount evenkeel -n evenkeel-system`, says: "evenkeel"},
 		},
-		"engines-differ": {
-			inspect(`kubectl get events -A --field-selector reason=EnginesDiffer`, "another verdict"),
-			{command: `kubectl get rego NAME -o jsonpath='{.status.engine}'`, in: "overridden", says: `"name":`},
-		},
 		"escalation-failing": {inspect(logs+` | grep -i alertmanager`, "127.0.0.1")},
 		"managed-by-other": {
 			{command: `kubectl get remediationslices -l evenkeel.dev/policy=POLICY -o json | jq -r '.items[] | [.targets, ` +

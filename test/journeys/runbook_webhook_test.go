@@ -9,27 +9,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
-
-// engines is what is told where the engines differ, which no policy here brings about.
-func engines(ctx context.Context) {
-	GinkgoHelper()
-	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "engines"},
-		EventTime: metav1.NowMicro(), ReportingController: "evenkeel", ReportingInstance: "evenkeel-0",
-		Action: "Judging",
-		Type:   corev1.EventTypeWarning, Reason: v1alpha1.EventEnginesDiffer, Note: "topdown gives another verdict",
-		Regarding: corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy",
-			Name: "fixture"}}
-	suite.Create(ctx, event)
-	DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, event)).To(Succeed()) })
-}
 
 // narrowed is a webhook configuration to which a cloud has added what every cloud adds.
 func narrowed(ctx context.Context) {

@@ -17,8 +17,8 @@ import (
 )
 
 // serve answers reviews over TLS by the webhook's own server, with the certificate of a directory, until ctx ends.
-func serve(ctx context.Context, rules string, by judging, port int, dir string) error {
-	snapshot, err := policies(ctx, rules, by)
+func serve(ctx context.Context, rules, engine string, port int, dir string) error {
+	snapshot, err := policies(ctx, rules, engine)
 	if err != nil {
 		return err
 	}

@@ -60,8 +60,8 @@ func theirs(action v1alpha1.AdmissionAction) string {
 
 // tell prints the verdicts of a cluster with some objects: all of its Namespaces are known, and rules look them
 // all up.
-func tell(ctx context.Context, rules, file, known string, by judging) error {
-	snapshot, err := policies(ctx, rules, by)
+func tell(ctx context.Context, rules, file, known, engine string) error {
+	snapshot, err := policies(ctx, rules, engine)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/engines"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -36,8 +36,6 @@ type Options struct {
 	TimeLimit time.Duration
 	// Engine evaluates the rules. Default: rego.CompiledEngine.
 	Engine rego.Engine
-	// Engines compares what the engines say of a share of the evaluations. Default: nobody does.
-	Engines *engines.Comparer
 	// Inventory keeps the objects that policies refer to. Default: none are known, so that policies that refer to
 	// some can't be evaluated.
 	Inventory Inventory
@@ -52,8 +50,6 @@ type Status struct {
 	// InForce is what the definition in force does, by its override if there is one; nil when
 	// there is none.
 	InForce *v1alpha1.PolicyInForce
-	// Engine is what evaluates the rules of the revision; nil when there is none.
-	Engine *v1alpha1.PolicyEngine
 	// Override is what a PolicyOverride makes of it now; nil while none is in force.
 	Override *override.Override
 	// Unresolved says why the strategy of the definition in force isn't known, so that
@@ -78,13 +74,14 @@ type Status struct {
 type Catalog struct {
 	limit     time.Duration
 	engine    rego.Engine
-	engines   *engines.Comparer
 	inventory Inventory
 	lane      *rego.Lane
 	clock     clock.PassiveClock
 	slow      *slowness
-	snapshot  atomic.Pointer[Snapshot]
-	complete  atomic.Bool
+	// evaluations are counted by what evaluated the rules.
+	evaluations *prometheus.CounterVec
+	snapshot    atomic.Pointer[Snapshot]
+	complete    atomic.Bool
 
 	// mu is held by writers, over compiling too, so that a later definition
 	// never loses to an earlier one.
@@ -111,9 +108,9 @@ func New(opts Options) *Catalog {
 	if opts.Inventory == nil {
 		opts.Inventory = noInventory{}
 	}
-	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine, engines: opts.Engines,
+	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine,
 		inventory: opts.Inventory, lane: rego.NewLane(opts.Width), clock: opts.Clock,
-		slow: newSlowness(), waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
+		slow: newSlowness(), evaluations: newEvaluations(), waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
 	return c
 }
@@ -153,7 +150,7 @@ func (c *Catalog) Delete(name string) {
 	}
 	delete(entries, name)
 	c.slow.forget(name)
-	c.engines.Forget(name)
+	c.evaluations.DeletePartialMatch(prometheus.Labels{"policy": name})
 	// What is left was indexed before, so it can be again.
 	_ = c.swap(entries, before.templates)
 }
@@ -180,8 +177,8 @@ func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 // with is a snapshot of this content.
 func (c *Catalog) with(index *match.Index, entries map[string]*entry, templates templates, w byPolicy) *Snapshot {
 	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w,
-		strategies: maps.Clone(c.strategies), limit: c.limit, inventory: c.inventory, engines: c.engines, lane: c.lane,
-		clock: c.clock, slow: c.slow, read: &fieldsRead{}}
+		strategies: maps.Clone(c.strategies), limit: c.limit, inventory: c.inventory, lane: c.lane, clock: c.clock, slow: c.slow,
+		evaluations: c.evaluations, read: &fieldsRead{}}
 }
 
 // publish puts a snapshot in force and tells the subscribers.
@@ -207,7 +204,6 @@ func (c *Catalog) Status(name string) (Status, bool) {
 	if e.compiled != nil {
 		status.Generation = e.compiled.Policy().Generation
 		status.InForce = inForce(&e.compiled.Policy().Spec)
-		status.Engine = engineOf(c.engines, e.compiled)
 		status.Slow = c.slow.is(e.compiled, now)
 		status.References = e.compiled.References()
 		status.Unknown = c.inventory.Unknown(status.References)

@@ -3,7 +3,6 @@
 package catalog
 
 import (
-	"slices"
 	"strings"
 	"sync"
 
@@ -22,9 +21,6 @@ type fieldsRead struct {
 
 // fields is what of the input for an object of a kind the policies of these names may read.
 func (s *Snapshot) fields(kind policy.GroupKind, names ...string) rego.Read {
-	if slices.ContainsFunc(names, s.disputed) {
-		return rego.ReadAll()
-	}
 	key := kind.Group + "\x00" + kind.Kind + "\x00" + strings.Join(names, "\x00")
 	if read, known := s.read.get(key); known {
 		return read
@@ -38,12 +34,6 @@ func (s *Snapshot) fields(kind policy.GroupKind, names ...string) rego.Read {
 	read := rego.ReadBy(kind, compiled...)
 	s.read.put(key, read)
 	return read
-}
-
-// disputed says that the engines have given different verdicts by a policy.
-func (s *Snapshot) disputed(name string) bool {
-	compiled := s.entries[name].compiled
-	return compiled != nil && s.engines.Disputed(compiled)
 }
 
 func (f *fieldsRead) get(key string) (read rego.Read, known bool) {

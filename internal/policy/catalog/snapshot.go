@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/engines"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/override"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -47,12 +47,12 @@ type Snapshot struct {
 	// strategies are those that policies may refer to; it is never changed in place.
 	strategies strategies
 	limit      time.Duration
-	// inventory, engines, lane, clock and slow are the catalog's own: they outlive the snapshot.
-	inventory Inventory
-	engines   *engines.Comparer
-	lane      *rego.Lane
-	clock     clock.PassiveClock
-	slow      *slowness
+	// inventory, lane, clock, slow and evaluations are the catalog's own: they outlive the snapshot.
+	inventory   Inventory
+	lane        *rego.Lane
+	clock       clock.PassiveClock
+	slow        *slowness
+	evaluations *prometheus.CounterVec
 	// read is what policies read of objects, as far as somebody has asked.
 	read *fieldsRead
 }
@@ -157,11 +157,9 @@ func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input
 func (s *Snapshot) decide(ctx context.Context, e *entry, r *policy.Request, input *rego.Input,
 	limit time.Duration) Result {
 	begun := s.clock.Now()
-	compiled := byEngine(s.engines, e.compiled)
-	decision := compiled.EvaluateInTurns(ctx, input, limit, s.lane)
+	decision := e.compiled.EvaluateInTurns(ctx, input, limit, s.lane)
 	ended := s.clock.Now()
-	s.engines.Judged(r, engines.Evaluation{Policy: compiled, Input: input, Decision: decision, Limit: s.limit,
-		Lane: s.lane})
+	s.count(&decision)
 	s.slow.note(e.compiled, decision.Err, ended)
 	result := Result{Decision: decision.Censor(r), Definition: e.definition(), Took: ended.Sub(begun)}
 	if len(result.Violations) > 0 {
@@ -211,4 +209,22 @@ func (s *Snapshot) DependsOnNamespace(name string) bool {
 	e, ok := s.entries[name]
 	return ok && (e.definition().Spec.Match.NamespaceSelector != nil || e.compiled != nil &&
 		e.compiled.Reads().Namespace())
+}
+
+// tracedLimit is how long one policy may take for one object while topdown is traced, which takes many times as long.
+const tracedLimit = 10 * time.Second
+
+// Traced is the same catalog with its policies left to topdown, whose decisions say how it came to them.
+func (s *Snapshot) Traced() *Snapshot {
+	own := *s
+	own.limit = max(own.limit, tracedLimit)
+	own.entries = make(map[string]*entry, len(s.entries))
+	for name, e := range s.entries {
+		traced := *e
+		if e.compiled != nil {
+			traced.compiled = e.compiled.Traced()
+		}
+		own.entries[name] = &traced
+	}
+	return &own
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
@@ -25,12 +24,12 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	decision policy.Decision, reason string) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			reason = v1alpha1.ReasonEvaluationFailed // topdown says what it is
+			reason = policy.ReasonEvaluationFailed // topdown says what it is
 		}
 	}()
 	weights, err := c.prepared(in)
 	if err != nil {
-		return decision, v1alpha1.ReasonEvaluationFailed
+		return decision, policy.ReasonEvaluationFailed
 	}
 	watch := limit.NewBrief(allowed, weights)
 	defer watch.Stop()
@@ -68,9 +67,9 @@ func (c *Compiled) prepared(in *Input) (*size.Scale, error) {
 func whyLeft(err error) string {
 	if topdown.IsCancel(err) || errors.Is(err, compiled.ErrSteps) || errors.Is(err, compiled.ErrMemory) ||
 		errors.Is(err, compiled.ErrDepth) {
-		return v1alpha1.ReasonEngineStopped
+		return policy.ReasonEngineStopped
 	}
-	return v1alpha1.ReasonEvaluationFailed
+	return policy.ReasonEvaluationFailed
 }
 
 // briefly is the state of judging one input by the compiled engine.

@@ -63,8 +63,6 @@ type Compiled struct {
 	entry  ast.Ref
 	engine Engine
 	shared *shared
-	// disputed says that the engines have given different verdicts.
-	disputed bool
 	// traced says that decisions say how topdown came to them.
 	traced bool
 }

@@ -35,23 +35,6 @@ func (s *sharedTerms) fields(gatekeeper bool) [][2]*ast.Term {
 	return fields
 }
 
-// all are all of them.
-func (s *sharedTerms) all() []*ast.Term {
-	if s == nil {
-		return nil
-	}
-	var all []*ast.Term
-	for _, part := range s.common {
-		all = append(all, part[1])
-	}
-	for _, review := range []*ast.Term{s.review, s.gatekeeper} {
-		if review != nil {
-			all = append(all, review)
-		}
-	}
-	return all
-}
-
 // sharedDocuments are what a request has for every policy.
 func sharedDocuments(r *policy.Request, read Read) (*sharedTerms, error) {
 	object, oldObject, err := objectTerms(r, read.Object)

@@ -12,10 +12,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/types"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
-	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/pkg/rego/compiled"
 	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
@@ -36,8 +34,6 @@ const (
 	// briefSteps and briefValues bound what the compiled engine does for one policy and one
 	// object: some tens of milliseconds, and about as many megabytes.
 	briefSteps, briefValues = 200_000, 200_000
-	// mostWhy bounds, in bytes, what is said of why a policy is left to topdown.
-	mostWhy = 512
 )
 
 // On is the policy with its rules ready for an engine. What is compiled is shared by all
@@ -51,14 +47,6 @@ func (c *Compiled) On(engine Engine) *Compiled {
 	return &on
 }
 
-// Disputed is the policy left to topdown, because the compiled engine has been seen to give
-// another verdict than topdown.
-func (c *Compiled) Disputed() *Compiled {
-	on := *c
-	on.disputed = true
-	return &on
-}
-
 // Traced is the policy left to topdown, whose decisions say how it came to them.
 func (c *Compiled) Traced() *Compiled {
 	on := *c
@@ -66,18 +54,15 @@ func (c *Compiled) Traced() *Compiled {
 	return &on
 }
 
-// Engine is what judges, and why that is topdown although the compiled engine is in use, by a
-// reason of v1alpha1 and in words.
-func (c *Compiled) Engine() (engine Engine, reason, message string) {
+// Engine is what evaluates the rules, and why that is topdown although the compiled engine is in use.
+func (c *Compiled) Engine() (engine Engine, reason string) {
 	switch {
 	case c.engine != CompiledEngine:
-		return Topdown, "", ""
-	case c.disputed:
-		return Topdown, v1alpha1.ReasonEnginesDiffer, "the compiled engine has given another verdict than topdown"
+		return Topdown, ""
 	case c.shared.why != nil:
-		return Topdown, v1alpha1.ReasonNotCompilable, prose.Shorten(c.shared.why.Error(), mostWhy)
+		return Topdown, policy.ReasonNotCompilable
 	default:
-		return CompiledEngine, "", ""
+		return CompiledEngine, ""
 	}
 }
 

@@ -24,9 +24,6 @@ import (
 // DefaultTimeLimit is how long one policy may take for one object.
 const DefaultTimeLimit = time.Second
 
-// comparing is the client of evaluations that are made to compare.
-const comparing = "the comparison of engines"
-
 // fixShare is the share of the time limit, as a divisor, that remediation gets at
 // admission, where it is asked for the hint alone.
 const fixShare = 10
@@ -46,7 +43,7 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 		limit = DefaultTimeLimit
 	}
 	var spent time.Duration
-	engine, why, _ := c.Engine()
+	engine, why := c.Engine()
 	if engine == CompiledEngine {
 		spent = limit / briefShare
 		var decision policy.Decision
@@ -54,7 +51,6 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 			return decision
 		}
 	}
-	// What is known to be read says nothing of topdown, which is what the compiled engine is compared with.
 	whole, err := in.Whole()
 	if err != nil {
 		return policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: Topdown, WhyTopdown: why,
@@ -62,15 +58,6 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 	}
 	decision, _ := c.evaluate(ctx, whole, limits{time: limit, spent: spent, lane: lane})
 	decision.WhyTopdown = why
-	return decision
-}
-
-// EvaluateByTopdown is EvaluateInTurns by topdown alone, for the sake of comparing: its turns are
-// nobody's who asks for verdicts.
-func (c *Compiled) EvaluateByTopdown(ctx context.Context, in *Input, limit time.Duration, lane *Lane) policy.Decision {
-	own := *in
-	own.client = comparing
-	decision, _ := c.evaluate(ctx, &own, limits{time: limit, lane: lane})
 	return decision
 }
 

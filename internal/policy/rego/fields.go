@@ -70,7 +70,7 @@ func ReadBy(kind policy.GroupKind, by ...*Compiled) Read {
 	read := make([]*facts.Fields, 0, 2*len(by)+1)
 	path, isWorkload := policy.TemplatePath(kind)
 	for _, c := range by {
-		if engine, _, _ := c.Engine(); engine != CompiledEngine {
+		if engine, _ := c.Engine(); engine != CompiledEngine {
 			return ReadAll()
 		}
 		out.Request = facts.Join(out.Request, c.reading.request)

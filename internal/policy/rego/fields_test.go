@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
@@ -151,23 +150,6 @@ func TestWhatNobodyReadsChangesNoVerdict(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyReadsIsLeftOut(t *testing.T) {
-	r := richRequest(true)
-	c := compile(t, podPolicy(header+`deny contains c.image if some c in input.pod.spec.containers`)).On(rego.CompiledEngine)
-	read := rego.ReadBy(r.Kind.GroupKind(), c)
-	part, err := rego.NewInputOf(r, read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if all := input(t, r).Units(); part.Units()*2 > all {
-		t.Errorf("the input has %d units, and %d with all: nothing is left out", part.Units(), all)
-	}
-	whole, err := part.Whole()
-	if err != nil || whole.Units() != input(t, r).Units() {
-		t.Errorf("the whole of it has %d units, %v", whole.Units(), err)
-	}
-}
-
 // Topdown is given the managed fields, too, without which requests are decoded.
 func TestManagedFieldsThatNobodyReadsAreLeftOut(t *testing.T) {
 	r := podRequest()
@@ -210,7 +192,7 @@ func TestWhatIsLeftToTopdownIsGivenAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := c.Evaluate(t.Context(), unread, time.Minute)
-	if got.Err != nil || got.WhyTopdown != v1alpha1.ReasonEngineStopped || len(got.Violations) != 1 {
+	if got.Err != nil || got.WhyTopdown != policy.ReasonEngineStopped || len(got.Violations) != 1 {
 		t.Errorf("by %s, left to it for %q: %d violations, %v; want 1", got.Engine, got.WhyTopdown, len(got.Violations),
 			got.Err)
 	}
@@ -221,7 +203,6 @@ func TestTopdownIsGivenAll(t *testing.T) {
 	policies := map[string]*rego.Compiled{}
 	c := compile(t, podPolicy(header+`deny contains "x" if input.object.spec.hostPID == true`))
 	policies["--engine=topdown"] = c.On(rego.Topdown)
-	policies["the engines differ"] = c.On(rego.CompiledEngine).Disputed()
 	narrow := c.On(rego.CompiledEngine)
 	kind := podRequest().Kind.GroupKind()
 	for name, other := range policies {

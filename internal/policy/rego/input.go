@@ -33,8 +33,6 @@ type Input struct {
 	shared func() (*sharedTerms, error)
 	// sizes are those of the parts of shared, and of all of it, in units.
 	sizes func() (map[ast.Value]int64, int64)
-	// settled is done once the keys of all that it holds are in order for good.
-	settled *sync.Once
 	// inventory is what rules may look up besides; nil for nothing.
 	inventory *inventory.View
 	// whole makes the same input with all of the request's objects; nil where it has all of them.
@@ -84,7 +82,7 @@ func NewInputOf(r *policy.Request, read Read) (*Input, error) {
 	if r.Now.IsZero() {
 		return nil, errors.New("the request has no time: set Request.Now")
 	}
-	in := &Input{settled: &sync.Once{}, now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
+	in := &Input{now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
 		kind: r.Kind.GroupKind(), audit: r.Audit, client: policy.Flow(r)}
 	in.shared = sync.OnceValues(func() (*sharedTerms, error) { return sharedDocuments(r, read) })
 	in.sizes = sync.OnceValues(in.weighed)
@@ -115,13 +113,6 @@ func weight(s *size.Scale, part *ast.Term) int64 {
 	return s.Of(part.Value)
 }
 
-// Units is how large all that policies share of it is, in units of package size; what rules may
-// look up is kept elsewhere.
-func (in *Input) Units() int64 {
-	_, total := in.sizes()
-	return total
-}
-
 // document is the whole input document for a policy.
 func (in *Input) document(of *Compiled) *ast.Term {
 	return ast.ObjectTerm(in.fields(of)...)
@@ -148,12 +139,5 @@ func (in *Input) Whole() (*Input, error) {
 		whole = *all
 		whole.inventory = in.inventory
 	}
-	shared, err := whole.shared()
-	// The comparison of engines judges by it in another goroutine, while this one goes on with the other policies.
-	whole.settled.Do(func() {
-		for _, part := range shared.all() {
-			size.Settle(part.Value)
-		}
-	})
-	return &whole, err
+	return &whole, nil
 }
