@@ -286,3 +286,6 @@ type BreakerResetRecord struct {
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason"`
 }
+
+// MaxBreakerBuckets is the number of buckets of a breaker's window, as the schema bounds it.
+const MaxBreakerBuckets = 6

@@ -156,3 +156,29 @@ func (r *Remediation) EndTime() time.Time {
 	}
 	return r.CreationTimestamp.Time
 }
+
+// MaxCanaryFailures is how many candidates of the canary may fail one after the other
+// before the plan blames the fix.
+const MaxCanaryFailures = 10
+
+// BlocksReplanning reports whether the way a plan ended keeps its revision from being
+// planned again until the policy changes or a person asks for it: the plan did harm,
+// showed that the fix doesn't work or is reverted wherever it is tried, or a person
+// rejected or aborted it. An end whose cause passes by itself never blocks.
+func (s RemediationStatus) BlocksReplanning() bool {
+	switch {
+	case s.Reason == ReasonNoAnswer:
+		return false
+	case s.Phase == PhaseRolledBack, s.Phase == PhaseRollbackIncomplete:
+		return true
+	case s.Phase != PhaseAborted:
+		return false
+	case s.Reason == ReasonRejected, s.Reason == ReasonAborted:
+		return true
+	default:
+		// Fewer failures don't prove that the fix is wrong: only those targets wait.
+		// With as many fights, another attempt would continue the fight.
+		return (s.Reason == ReasonNoViableCanary || s.Reason == ReasonLostToFights) &&
+			s.Counts.Failed >= MaxCanaryFailures
+	}
+}

@@ -42,3 +42,40 @@ func TestAWaveHasFailedThatIsHeldFromItsVerification(t *testing.T) {
 		}
 	}
 }
+
+func TestBlocksReplanning(t *testing.T) {
+	ended := func(phase RemediationPhase, reason string, failed int32) RemediationStatus {
+		return RemediationStatus{Phase: phase, Reason: reason, Counts: TargetCounts{Failed: failed}}
+	}
+	cases := map[string]struct {
+		reason string
+		end    RemediationStatus
+		blocks bool
+	}{
+		"Rolled back": {
+			"It did harm.", ended(PhaseRolledBack, ReasonVerificationFailed, 0), true},
+		"Rolled back, for nothing was read": {
+			"Nothing speaks against the fix.", ended(PhaseRolledBack, ReasonNoAnswer, 0), false},
+		"Aborted by an outage": {
+			"However many targets met it.", ended(PhaseAborted, ReasonNoAnswer, 10), false},
+		"Aborted for ten bad candidates": {
+			"The fix is at fault.", ended(PhaseAborted, ReasonNoViableCanary, 10), true},
+		"Aborted for nine": {
+			"Those wait by themselves.", ended(PhaseAborted, ReasonNoViableCanary, 9), false},
+		"Aborted for ten fights": {
+			"To go on would be to take part.", ended(PhaseAborted, ReasonLostToFights, 10), true},
+		"Aborted for nine fights": {
+			"Those wait by themselves.", ended(PhaseAborted, ReasonLostToFights, 9), false},
+		"Rejected": {
+			"A person's word.", ended(PhaseAborted, ReasonRejected, 0), true},
+		"Succeeded with failures": {
+			"Those wait by themselves.", ended(PhaseSucceeded, ReasonSomeTargetsFailed, 50), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.end.BlocksReplanning(); got != tc.blocks {
+				t.Errorf("%s: blocks %t, want %t", tc.reason, got, tc.blocks)
+			}
+		})
+	}
+}

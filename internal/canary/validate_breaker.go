@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 const (
 	// minBreakerWindow gives each of the window's buckets a second.
-	minBreakerWindow = circuit.MaxBuckets * time.Second
+	minBreakerWindow = v1alpha1.MaxBreakerBuckets * time.Second
 	maxBreakerWindow = 24 * time.Hour
 )
 
@@ -40,7 +39,7 @@ func (p *problems) objective(slo *v1alpha1.SLOStrategy) {
 	}
 	set := v1alpha1.BreakerStrategy{SLO: slo.DeepCopy()}
 	set.SetDefaults()
-	if _, err := circuit.ErrorBudget(*set.SLO); err != nil {
+	if _, err := set.SLO.ErrorBudget(); err != nil {
 		p.add("breaker.slo", "%v", err)
 	}
 }

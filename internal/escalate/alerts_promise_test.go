@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/escalate"
 )
 
@@ -51,7 +50,7 @@ func TestWhatAnAlertPromisesIsTrue(t *testing.T) {
 			text := alerts[0].Description
 			never := strings.Contains(text, "isn't tried again by itself")
 			again := strings.Contains(text, "made by itself") || strings.Contains(text, "tried again by themselves")
-			if blocks := circuit.Blocks(tc.plan.Status); blocks != never || blocks == again {
+			if blocks := tc.plan.Status.BlocksReplanning(); blocks != never || blocks == again {
 				t.Errorf("%s, and the alert says:\n%s", tc.reason, text)
 			}
 		})

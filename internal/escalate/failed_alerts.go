@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -75,11 +74,11 @@ func (p plan) whatToDo() string {
 // whatFollows says truly whether a plan that ended is made again by itself.
 func (p plan) whatFollows() string {
 	switch {
-	case circuit.Blocks(p.Status) && int32(p.evidence.SetBack) >= p.Status.Counts.Failed:
+	case p.Status.BlocksReplanning() && int32(p.evidence.SetBack) >= p.Status.Counts.Failed:
 		return "This revision isn't tried again by itself: every candidate was reverted by somebody else."
-	case circuit.Blocks(p.Status) && p.Status.Reason == v1alpha1.ReasonLostToFights:
+	case p.Status.BlocksReplanning() && p.Status.Reason == v1alpha1.ReasonLostToFights:
 		return "This revision isn't tried again by itself: most candidates were reverted by somebody else."
-	case circuit.Blocks(p.Status):
+	case p.Status.BlocksReplanning():
 		return "This revision isn't tried again by itself: the fix failed on every candidate."
 	case p.Status.Reason == v1alpha1.ReasonNoAnswer:
 		return "Errors that say nothing of the fix ended the plan: another is made by itself, after a minute at " +

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/prose"
@@ -64,7 +63,7 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 			Message: prose.OneLine(rec.Message), Proposal: preview.TextOf(part, rec.Proposal),
 			Limits:     rem.Spec.Plan.Limits,
 			SameObject: target.Object.UID == e.Object.UID, waits: rem.Status.Message,
-			blocks: circuit.Blocks(rem.Status)}
+			blocks: rem.Status.BlocksReplanning()}
 		if rec.Wave != nil {
 			t.Wave = *rec.Wave
 		}

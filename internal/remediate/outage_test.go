@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 )
 
@@ -52,8 +51,8 @@ func TestAnOutageBlocksNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			st := s.rem.Status
-			if st.Phase != tc.phase || st.Reason != tc.why || circuit.Blocks(st) != tc.blocks {
-				t.Errorf("%s: %s (%s), blocks %t: %s", tc.reason, st.Phase, st.Reason, circuit.Blocks(st), st.Message)
+			if st.Phase != tc.phase || st.Reason != tc.why || st.BlocksReplanning() != tc.blocks {
+				t.Errorf("%s: %s (%s), blocks %t: %s", tc.reason, st.Phase, st.Reason, st.BlocksReplanning(), st.Message)
 			}
 			for _, o := range s.told {
 				if st.Reason == v1alpha1.ReasonNoAnswer && (o.Harmed() || o.Type == rollout.OutcomePlanFailed) {
@@ -81,7 +80,7 @@ func TestNoOutageEverBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		if st := s.rem.Status; circuit.Blocks(st) {
+		if st := s.rem.Status; st.BlocksReplanning() {
 			t.Fatalf("an outage ends in %s (%s): %s", st.Phase, st.Reason, st.Message)
 		}
 		for _, o := range s.told {

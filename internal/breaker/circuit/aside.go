@@ -39,7 +39,7 @@ func Stand(ends []v1alpha1.RemediationStatus, now time.Time) Standing {
 	s := Standing{Blocks: -1, Aside: map[string]Aside{}}
 	for i, end := range ends {
 		switch namespace := FailedAlone(end); {
-		case !Blocks(end):
+		case !end.BlocksReplanning():
 		case namespace != "":
 			s.Aside[namespace] = Aside{End: i}
 		case i == len(ends)-1:
@@ -112,7 +112,7 @@ func FailedAlone(s v1alpha1.RemediationStatus) string {
 
 // Fault are the namespaces that a canary is blamed on which couldn't be had, by how many
 // of its candidates failed in each: the one with the most, unless at least half of
-// MaxCanaryFailures failed elsewhere.
+// v1alpha1.MaxCanaryFailures failed elsewhere.
 func Fault(failed map[string]int) []string {
 	all := slices.Sorted(maps.Keys(failed))
 	total, most := 0, ""
@@ -122,7 +122,7 @@ func Fault(failed map[string]int) []string {
 			most = namespace
 		}
 	}
-	if total > 0 && 2*(total-failed[most]) < MaxCanaryFailures {
+	if total > 0 && 2*(total-failed[most]) < v1alpha1.MaxCanaryFailures {
 		return []string{most}
 	}
 	return all

@@ -22,7 +22,7 @@ func ended(ago time.Duration, reason string, in ...string) v1alpha1.RemediationS
 	case v1alpha1.ReasonAllTargetsSettled:
 		s.Phase = v1alpha1.PhaseSucceeded
 	case v1alpha1.ReasonNoViableCanary:
-		s.Phase, s.Counts.Failed = v1alpha1.PhaseAborted, circuit.MaxCanaryFailures
+		s.Phase, s.Counts.Failed = v1alpha1.PhaseAborted, v1alpha1.MaxCanaryFailures
 	}
 	return s
 }
@@ -107,7 +107,7 @@ func TestOneNamespaceBlocksNoRevision(t *testing.T) {
 		if _, eve := s.Aside["eve"]; s.Blocks >= 0 || s.Wait != 0 || len(s.Aside) > 1 || len(s.Aside) == 1 && !eve {
 			t.Fatalf("eve alone makes %+v", s)
 		}
-		if blames := slices.ContainsFunc(ends, circuit.Blocks); blames {
+		if blames := slices.ContainsFunc(ends, v1alpha1.RemediationStatus.BlocksReplanning); blames {
 			s = circuit.Stand(append(ends, ended(0, rapid.SampledFrom(reasons[:3]).Draw(t, "elsewhere"), "shop")),
 				start)
 			if s.Blocks < 0 {

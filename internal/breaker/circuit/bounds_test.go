@@ -117,8 +117,8 @@ func TestSilenceOfADayAgoIsForgotten(t *testing.T) {
 }
 
 func TestAnObjectiveOfZeroIsRefused(t *testing.T) {
-	if budget, err := circuit.ErrorBudget(v1alpha1.SLOStrategy{Objective: "0",
-		Period: metav1.Duration{Duration: time.Hour}}); err == nil {
+	zero := v1alpha1.SLOStrategy{Objective: "0", Period: metav1.Duration{Duration: time.Hour}}
+	if budget, err := zero.ErrorBudget(); err == nil {
 		t.Errorf("got a budget of %v, want an error: all requests may fail", budget)
 	}
 	st := circuit.Burn(v1alpha1.RemediationBreakerStatus{}, circuit.Answer{Ratio: 0.123456},
@@ -218,8 +218,8 @@ func TestWhatAStormIsMeasuredFrom(t *testing.T) {
 	for i := range 9 {
 		long = append(long, scan(time.Duration(i)*5*m, in{"a": 10}))
 	}
-	if got := len(storm(long...).Storm.Buckets); got != circuit.MaxBuckets {
-		t.Errorf("%d buckets are kept, want %d", got, circuit.MaxBuckets)
+	if got := len(storm(long...).Storm.Buckets); got != v1alpha1.MaxBreakerBuckets {
+		t.Errorf("%d buckets are kept, want %d", got, v1alpha1.MaxBreakerBuckets)
 	}
 }
 
@@ -294,14 +294,14 @@ func TestHowFarAStormLooksBack(t *testing.T) {
 	}
 	long := v1alpha1.BreakerStrategy{Window: metav1.Duration{Duration: time.Hour}}
 	st = circuit.Storm(st, circuit.Violations{Revision: "r1", Objects: 10}, long, start.Add(35*m))
-	if got := len(st.Storm.Buckets); got != circuit.MaxBuckets {
-		t.Errorf("after the window grew %d buckets are kept, want %d", got, circuit.MaxBuckets)
+	if got := len(st.Storm.Buckets); got != v1alpha1.MaxBreakerBuckets {
+		t.Errorf("after the window grew %d buckets are kept, want %d", got, v1alpha1.MaxBreakerBuckets)
 	}
 }
 
 func TestTheShortestPeriodOfAnObjective(t *testing.T) {
 	for period, want := range map[time.Duration]bool{time.Hour: true, time.Hour - 1: false} {
-		_, err := circuit.ErrorBudget(v1alpha1.SLOStrategy{Objective: "99", Period: metav1.Duration{Duration: period}})
+		_, err := v1alpha1.SLOStrategy{Objective: "99", Period: metav1.Duration{Duration: period}}.ErrorBudget()
 		if (err == nil) != want {
 			t.Errorf("%s: got %v, want right: %t", period, err, want)
 		}

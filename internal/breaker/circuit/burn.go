@@ -42,7 +42,7 @@ type Answer struct {
 // the share of the period). It errs when the ratio isn't a number from 0 to 1, or
 // when the objective can't be one.
 func Spent(ratio float64, slo v1alpha1.SLOStrategy) (float64, error) {
-	budget, err := ErrorBudget(slo)
+	budget, err := slo.ErrorBudget()
 	if err != nil {
 		return 0, err
 	}
@@ -51,22 +51,6 @@ func Spent(ratio float64, slo v1alpha1.SLOStrategy) (float64, error) {
 			ratio)
 	}
 	return ratio / (budget * slo.Period.Hours()), nil // the ratio is that of one hour
-}
-
-// ErrorBudget is the share of requests that may fail.
-func ErrorBudget(slo v1alpha1.SLOStrategy) (float64, error) {
-	objective, err := strconv.ParseFloat(slo.Objective, 64)
-	// In millionths of a percent, which are whole: 100 - 99.9 isn't 0.1 in binary.
-	const all = 100e6
-	failing := all - math.Round(objective*1e6)
-	if err != nil || math.IsNaN(failing) || failing <= 0 || failing >= all {
-		return 0, fmt.Errorf(`objective %q must be a percentage, more than 0 and less than 100, such as "99.9"`,
-			slo.Objective)
-	}
-	if slo.Period.Duration < burnHour {
-		return 0, fmt.Errorf("period %s must be at least %s", slo.Period.Duration, burnHour)
-	}
-	return failing / all, nil
 }
 
 // Burn is the status of a breaker after the query of its objective was answered at

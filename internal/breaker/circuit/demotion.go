@@ -143,7 +143,7 @@ func Due(st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now 
 		at(st.Permit.ExpirationTime.Time)
 	}
 	if len(st.Buckets) > 0 {
-		at(st.Buckets[0].Start.Add(MaxBuckets * limitsOf(s).width()))
+		at(st.Buckets[0].Start.Add(v1alpha1.MaxBreakerBuckets * limitsOf(s).width()))
 	}
 	if next.IsZero() {
 		return 0

@@ -8,10 +8,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// MaxCanaryFailures is how many candidates may fail before a write, one after the
-// other, until the fix itself is held to be at fault.
-const MaxCanaryFailures = 10
-
 const (
 	firstReplan = time.Minute
 	// maxReplan is the longest wait for another plan when nothing was written,
@@ -38,28 +34,6 @@ func SpeaksOfFix(targetReason string) bool {
 // show whether the fix does harm: it wasn't well before, or nobody can tell.
 func ProvesNothing(targetReason string) bool {
 	return targetReason == v1alpha1.ReasonUnhealthyBefore || targetReason == v1alpha1.ReasonHealthUnknown
-}
-
-// Blocks says whether a plan's end keeps its revision from being planned again
-// until the policy changes or a person says so: it did harm, proved that the fix
-// doesn't work or is set back wherever it is tried, or a person rejected or ended it.
-// What passes by itself never blocks.
-func Blocks(s v1alpha1.RemediationStatus) bool {
-	switch {
-	case s.Reason == v1alpha1.ReasonNoAnswer:
-		return false
-	case s.Phase == v1alpha1.PhaseRolledBack, s.Phase == v1alpha1.PhaseRollbackIncomplete:
-		return true
-	case s.Phase != v1alpha1.PhaseAborted:
-		return false
-	case s.Reason == v1alpha1.ReasonRejected, s.Reason == v1alpha1.ReasonAborted:
-		return true
-	default:
-		// Fewer failures say nothing of the fix: those targets alone wait.
-		// As many fights are somebody's, who goes on with them: to try again by itself would be to take part.
-		return (s.Reason == v1alpha1.ReasonNoViableCanary || s.Reason == v1alpha1.ReasonLostToFights) &&
-			s.Counts.Failed >= MaxCanaryFailures
-	}
 }
 
 // ReplanAfter is how long after the end of the latest plan another one is made:

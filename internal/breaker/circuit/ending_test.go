@@ -10,43 +10,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
-func TestWhatAnEndMeans(t *testing.T) {
-	ended := func(phase v1alpha1.RemediationPhase, reason string, failed int32) v1alpha1.RemediationStatus {
-		return v1alpha1.RemediationStatus{Phase: phase, Reason: reason, Counts: v1alpha1.TargetCounts{Failed: failed}}
-	}
-	cases := map[string]struct {
-		reason string
-		end    v1alpha1.RemediationStatus
-		blocks bool
-	}{
-		"Rolled back": {
-			"It did harm.", ended(v1alpha1.PhaseRolledBack, v1alpha1.ReasonVerificationFailed, 0), true},
-		"Rolled back, for nothing was read": {
-			"Nothing speaks against the fix.", ended(v1alpha1.PhaseRolledBack, v1alpha1.ReasonNoAnswer, 0), false},
-		"Aborted by an outage": {
-			"However many targets met it.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoAnswer, 10), false},
-		"Aborted for ten bad candidates": {
-			"The fix is at fault.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, 10), true},
-		"Aborted for nine": {
-			"Those wait by themselves.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonNoViableCanary, 9), false},
-		"Aborted for ten fights": {
-			"To go on would be to take part.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonLostToFights, 10), true},
-		"Aborted for nine fights": {
-			"Those wait by themselves.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonLostToFights, 9), false},
-		"Rejected": {
-			"A person's word.", ended(v1alpha1.PhaseAborted, v1alpha1.ReasonRejected, 0), true},
-		"Succeeded with failures": {
-			"Those wait by themselves.", ended(v1alpha1.PhaseSucceeded, v1alpha1.ReasonSomeTargetsFailed, 50), false},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := circuit.Blocks(tc.end); got != tc.blocks {
-				t.Errorf("%s: blocks %t, want %t", tc.reason, got, tc.blocks)
-			}
-		})
-	}
-}
-
 func TestReplanAfter(t *testing.T) {
 	aborted := v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseAborted, Reason: v1alpha1.ReasonNoAnswer}
 	undone := v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: v1alpha1.ReasonNoAnswer}

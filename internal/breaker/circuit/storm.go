@@ -123,7 +123,7 @@ func rollStorm(buckets []v1alpha1.BreakerStormBucket, least v1alpha1.BreakerStor
 	now time.Time) []v1alpha1.BreakerStormBucket {
 	width := l.width()
 	current := now.UTC().Truncate(width)
-	oldest := current.Add(-(MaxBuckets - 1) * width)
+	oldest := current.Add(-(v1alpha1.MaxBreakerBuckets - 1) * width)
 	var kept []v1alpha1.BreakerStormBucket
 	for _, b := range buckets {
 		switch {
@@ -136,7 +136,7 @@ func rollStorm(buckets []v1alpha1.BreakerStormBucket, least v1alpha1.BreakerStor
 	}
 	slices.SortStableFunc(kept, func(a, b v1alpha1.BreakerStormBucket) int { return a.Start.Compare(b.Start.Time) })
 	// More than fit, after a change of the window's length: the oldest are joined.
-	for len(kept) > MaxBuckets-1 {
+	for len(kept) > v1alpha1.MaxBreakerBuckets-1 {
 		start := kept[1].Start
 		kept[1] = lower(kept[0], kept[1])
 		kept[1].Start = start

@@ -15,7 +15,6 @@ import (
 
 // The bounds of a RemediationBreakerStatus, as its schema states them.
 const (
-	MaxBuckets   = 6
 	maxRecorded  = 64
 	maxKeyLength = 128
 	// mostDoublings of a millisecond, the shortest cooldown, are more than a day, the longest.
@@ -59,7 +58,7 @@ func (l limits) openFor(opening int32) time.Duration {
 
 // width is the length of one bucket.
 func (l limits) width() time.Duration {
-	return max(l.window/MaxBuckets, time.Millisecond)
+	return max(l.window/v1alpha1.MaxBreakerBuckets, time.Millisecond)
 }
 
 // roll drops the buckets that left the window, and keeps those of a future that
@@ -68,7 +67,7 @@ func (l limits) width() time.Duration {
 func roll(buckets []v1alpha1.BreakerBucket, l limits, now time.Time) []v1alpha1.BreakerBucket {
 	width := l.width()
 	current := now.UTC().Truncate(width)
-	oldest, latest := current.Add(-(MaxBuckets-1)*width), current.Add(MaxBuckets*width)
+	oldest, latest := current.Add(-(v1alpha1.MaxBreakerBuckets-1)*width), current.Add(v1alpha1.MaxBreakerBuckets*width)
 	var kept []v1alpha1.BreakerBucket
 	for _, b := range buckets {
 		if b.Start.Time.Before(oldest) {
@@ -89,7 +88,7 @@ func merge(buckets []v1alpha1.BreakerBucket) []v1alpha1.BreakerBucket {
 	var merged []v1alpha1.BreakerBucket
 	for i, b := range buckets {
 		last := len(merged) - 1
-		tooMany := len(buckets)-i+len(merged) > MaxBuckets
+		tooMany := len(buckets)-i+len(merged) > v1alpha1.MaxBreakerBuckets
 		if last >= 0 && (tooMany || merged[last].Start.Time.Equal(b.Start.Time)) {
 			b.Successes = add(b.Successes, merged[last].Successes)
 			b.Failures = add(b.Failures, merged[last].Failures)

@@ -177,7 +177,7 @@ func (o Observation) enterWave(wave int32) Intent {
 // could be written: without a verified canary, no wave may begin.
 func (o Observation) anotherCanary(m Members, here canary.Stage) Intent {
 	candidates := o.candidates(here)
-	if len(candidates) == 0 || len(m.failed) >= circuit.MaxCanaryFailures || o.tried(m, here) >= maxCandidates {
+	if len(candidates) == 0 || len(m.failed) >= v1alpha1.MaxCanaryFailures || o.tried(m, here) >= maxCandidates {
 		return o.noCanary(m)
 	}
 	wave := o.Status.Wave
@@ -204,7 +204,7 @@ func (o Observation) noCanary(m Members) Intent {
 		if 2*len(o.fights(m.failed)) > len(m.failed) {
 			reason = v1alpha1.ReasonLostToFights
 		}
-		if against := o.againstFix(m); against < len(m.failed) && against < circuit.MaxCanaryFailures {
+		if against := o.againstFix(m); against < len(m.failed) && against < v1alpha1.MaxCanaryFailures {
 			reason = v1alpha1.ReasonNoAnswer
 			last := o.Targets[m.failed[len(m.failed)-1]]
 			message = fmt.Sprintf("%s, %d of them for reasons that say nothing of the fix, the last, %s: %s; another "+

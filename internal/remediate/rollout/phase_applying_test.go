@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 const (
@@ -299,7 +298,7 @@ func TestACanaryIsGivenUp(t *testing.T) {
 		want              string
 	}{
 		"nine failed": {reason: "another is drawn", failed: 9, want: v1alpha1.ReasonWaveInProgress},
-		"ten failed": {reason: "the fix is at fault", failed: circuit.MaxCanaryFailures,
+		"ten failed": {reason: "the fix is at fault", failed: v1alpha1.MaxCanaryFailures,
 			want: v1alpha1.ReasonNoViableCanary},
 		"forty-nine weren't well": {reason: "another is drawn", unhealthy: maxCandidates - 1,
 			want: v1alpha1.ReasonWaveInProgress},
@@ -308,7 +307,7 @@ func TestACanaryIsGivenUp(t *testing.T) {
 		"forty-eight and the first weren't well": {reason: "another is drawn", unhealthy: maxCandidates - 2,
 			first: []TargetView{target(0, skipped, because(v1alpha1.ReasonUnhealthyBefore))},
 			want:  v1alpha1.ReasonWaveInProgress},
-		"ten failed, and one couldn't be reached": {reason: "the fix is at fault", failed: circuit.MaxCanaryFailures,
+		"ten failed, and one couldn't be reached": {reason: "the fix is at fault", failed: v1alpha1.MaxCanaryFailures,
 			first: []TargetView{target(0, failed, because(v1alpha1.ReasonRetriesExhausted))},
 			want:  v1alpha1.ReasonNoViableCanary},
 		"fifty came to nothing": {reason: "both count", failed: 1, unhealthy: maxCandidates - 1,
