@@ -151,47 +151,36 @@ func gateOf(v circuit.Verdict) rollout.Gate {
 	return gate
 }
 
-// Bar keeps back the targets whose namespace's breaker isn't closed, or whose
-// permit another plan holds. When that is all that is left, the gate is closed. Nothing is asked
-// while the gate is closed, for then nothing begins anywhere.
-func (b *Set) Bar(ctx context.Context, rem *v1alpha1.Remediation, o *rollout.Observation) error {
-	unbegun := o.Unbegun()
-	if o.Stop != "" || o.Gate.Closed || !o.Spec.Plan.Strategy.Mode.Runs() || len(unbegun) == 0 {
-		return nil
+// Refusals returns, of the given namespaces, those in which the plan may begin no write, each
+// with the reason: its breaker isn't closed, another plan holds its permit, or the policy's
+// breaker is open for it alone. No permit is taken.
+func (b *Set) Refusals(ctx context.Context, rem *v1alpha1.Remediation, namespaces []string) (map[string]string, error) {
+	cb, err := b.Ensure(ctx, PolicyScope(rem.Spec.Plan.Policy.Name))
+	if err != nil {
+		return nil, err
 	}
-	if err := b.barOnly(ctx, rem, o, unbegun); err != nil {
-		return err
+	refusals := map[string]string{}
+	if a := b.ask(ctx, cb, rem); a.only != "" && slices.Contains(namespaces, a.only) {
+		refusals[a.only] = a.refusal
 	}
 	byNamespace, err := b.inNamespaces(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for namespace, cb := range byNamespace {
-		targets := unbegun[namespace]
-		if len(targets) == 0 {
+	for _, namespace := range namespaces {
+		cb, known := byNamespace[namespace]
+		if !known {
 			continue
 		}
 		a := b.ask(ctx, cb, rem)
 		if err := b.saveAnswer(ctx, a, rem, false); err != nil {
-			return err
+			return nil, err
 		}
-		o.Bar(targets, a.verdict)
+		if !a.verdict.Allowed {
+			refusals[namespace] = a.verdict.Message
+		}
 	}
-	o.Gate = o.AllKeptBack()
-	return nil
-}
-
-// barOnly keeps back the targets of the namespace that the policy's breaker is open for.
-func (b *Set) barOnly(ctx context.Context, rem *v1alpha1.Remediation, o *rollout.Observation,
-	unbegun map[string][]int) error {
-	cb, err := b.Ensure(ctx, PolicyScope(rem.Spec.Plan.Policy.Name))
-	if err != nil {
-		return err
-	}
-	if a := b.ask(ctx, cb, rem); a.only != "" {
-		o.Bar(unbegun[a.only], circuit.Verdict{Message: a.refusal})
-	}
-	return nil
+	return refusals, nil
 }
 
 // permitFor is how long a probe may take: every wave within its deadline and soak.

@@ -86,10 +86,12 @@ func TestErrorsOfTheStoreArrive(t *testing.T) {
 		}},
 		"what is barred, by the policy": {store: faulty{get: named("policy-tags")},
 			do: func(c *breakertest.Circuit) error {
-				return c.Bar(c.Ctx, c.Plan("a"), breakertest.Observation(c.Plan("a"), map[string]int32{"shop": 0}))
+				_, err := c.Refusals(c.Ctx, c.Plan("a"), []string{"shop"})
+				return err
 			}},
 		"what is barred, by namespaces": {store: faulty{all: down}, do: func(c *breakertest.Circuit) error {
-			return c.Bar(c.Ctx, c.Plan("a"), breakertest.Observation(c.Plan("a"), map[string]int32{"shop": 0}))
+			_, err := c.Refusals(c.Ctx, c.Plan("a"), []string{"shop"})
+			return err
 		}},
 		"a write in a namespace": {store: faulty{all: down}, do: func(c *breakertest.Circuit) error {
 			_, err := c.Admit(c.Ctx, c.Plan("a"), map[string]bool{"shop": true})

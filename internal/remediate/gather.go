@@ -104,7 +104,16 @@ func (c *Controller) observeGate(ctx context.Context, p *execute.Pass, o *rollou
 		o.Gate = fix.UnknownHealth(ctx, p.Targets, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.Snapshot,
 			pendingOf(o.Targets))
 	}
-	return c.breakers.Bar(ctx, p.Remediation, o)
+	namespaces := o.MayBegin()
+	if len(namespaces) == 0 {
+		return nil
+	}
+	refusals, err := c.breakers.Refusals(ctx, p.Remediation, namespaces)
+	if err != nil {
+		return err
+	}
+	o.Bar(refusals)
+	return nil
 }
 
 // pendingOf are the objects of a plan that are still to be written.

@@ -166,7 +166,9 @@ func (s *siege) surround(sim *simulation) {
 	}
 	sim.barred = func(sim *simulation, t rollout.TargetView) (string, string) {
 		o := rollout.Observation{Spec: sim.rem.Spec, Targets: []rollout.TargetView{t}}
-		fail(s.Bar(s.Ctx, sim.rem, &o))
+		refusals, err := s.Refusals(s.Ctx, sim.rem, o.MayBegin())
+		fail(err)
+		o.Bar(refusals)
 		return o.Targets[0].Barred, o.Targets[0].BarredReason
 	}
 	if s.arrives != nil {

@@ -262,7 +262,9 @@ func Observation(rem *v1alpha1.Remediation, waves map[string]int32) *rollout.Obs
 func (c *Circuit) BarredIn(rem *v1alpha1.Remediation, waves map[string]int32) []string {
 	c.Helper()
 	o := Observation(rem, waves)
-	c.Must(c.Bar(c.Ctx, rem, o))
+	refusals, err := c.Refusals(c.Ctx, rem, o.MayBegin())
+	c.Must(err)
+	o.Bar(refusals)
 	var in []string
 	for _, t := range o.Targets {
 		if t.Barred != "" {

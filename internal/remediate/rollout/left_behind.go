@@ -3,10 +3,10 @@
 package rollout
 
 import (
+	"maps"
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/canary"
 )
 
@@ -52,23 +52,28 @@ func (o Observation) AllKeptBack() Gate {
 	return Gate{Closed: true, Reason: v1alpha1.ReasonBreakerOpen, Message: o.Targets[i].Barred}
 }
 
-// Bar keeps targets back unless the verdict lets them be begun.
-func (o *Observation) Bar(targets []int, v circuit.Verdict) {
-	if v.Allowed {
-		return
-	}
-	for _, i := range targets {
-		o.Targets[i].Barred = v.Message
-	}
-}
-
-// Unbegun are the targets still to be begun, by namespace.
-func (o Observation) Unbegun() map[string][]int {
-	unbegun := map[string][]int{}
+// Bar keeps back the pending targets of the namespaces that refuse them, each with the
+// namespace's reason. The gate closes if no other target is left.
+func (o *Observation) Bar(refusals map[string]string) {
 	for i, t := range o.Targets {
-		if t.State == v1alpha1.TargetPending && t.Object.Namespace != "" {
-			unbegun[t.Object.Namespace] = append(unbegun[t.Object.Namespace], i)
+		if why, refused := refusals[t.Object.Namespace]; refused && t.State == v1alpha1.TargetPending {
+			o.Targets[i].Barred = why
 		}
 	}
-	return unbegun
+	o.Gate = o.AllKeptBack()
+}
+
+// MayBegin returns the namespaces, sorted, in which targets are pending; nothing if the plan
+// begins no write in any namespace now.
+func (o Observation) MayBegin() []string {
+	if o.Stop != "" || o.Gate.Closed || !o.Spec.Plan.Strategy.Mode.Runs() {
+		return nil
+	}
+	namespaces := map[string]bool{}
+	for _, t := range o.Targets {
+		if t.State == v1alpha1.TargetPending && t.Object.Namespace != "" {
+			namespaces[t.Object.Namespace] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(namespaces))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/canary"
 )
 
@@ -180,13 +179,20 @@ func TestWhatNamespacesSay(t *testing.T) {
 
 	o := situation(v1alpha1.PhaseApplying, 1, target(0, done), target(1, pending), target(2, pending, in("cart")),
 		target(2, pending), target(2, pending, in("")))
-	if diff := cmp.Diff(map[string][]int{"shop": {1, 3}, "cart": {2}}, o.Unbegun()); diff != "" {
-		t.Errorf("still to be begun, by namespace: -want +got\n%s", diff)
+	o.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
+	if diff := cmp.Diff([]string{"cart", "shop"}, o.MayBegin()); diff != "" {
+		t.Errorf("namespaces with pending targets: -want +got\n%s", diff)
 	}
-	o.Bar([]int{1}, circuit.Verdict{Allowed: true, Message: "closed"})
-	o.Bar([]int{3}, circuit.Verdict{Message: "open"})
-	if o.Targets[1].Barred != "" || o.Targets[3].Barred != "open" {
-		t.Errorf("barred are %q and %q, want only the one that isn't allowed", o.Targets[1].Barred, o.Targets[3].Barred)
+	o.Bar(map[string]string{"shop": "open"})
+	var kept []string
+	for _, t := range o.Targets {
+		kept = append(kept, t.Barred)
+	}
+	if diff := cmp.Diff([]string{"", "open", "", "open", ""}, kept); diff != "" || o.Gate.Closed {
+		t.Errorf("only pending targets of the namespace are kept back, gate %+v: -want +got\n%s", o.Gate, diff)
+	}
+	if o.Bar(map[string]string{"shop": "open", "cart": "open", "": "open"}); !o.Gate.Closed {
+		t.Error("every target is kept back, and the gate is open")
 	}
 }
 
