@@ -25,7 +25,7 @@ func (b *Set) Record(ctx context.Context, rem *v1alpha1.Remediation, outcomes []
 	}
 	for _, scope := range scopes(rem.Spec.Plan.Policy.Name) {
 		if err := b.update(ctx, scope, rem, func(cb *v1alpha1.RemediationBreaker) {
-			b.count(cb, rem, events(rem, outcomes))
+			b.count(cb, rem, circuitEvents(rem, outcomes))
 		}); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (b *Set) recordNamespaces(ctx context.Context, rem *v1alpha1.Remediation, o
 			continue
 		}
 		if err := b.update(ctx, NamespaceScope(namespace), rem, func(cb *v1alpha1.RemediationBreaker) {
-			b.count(cb, rem, events(rem, within[namespace]))
+			b.count(cb, rem, circuitEvents(rem, within[namespace]))
 		}); err != nil {
 			return err
 		}
@@ -89,9 +89,9 @@ func byNamespaceOf(outcomes []rollout.Outcome) map[string][]rollout.Outcome {
 	return within
 }
 
-// events are outcomes as the breakers' rules read them. A plan's outcome is one
+// circuitEvents are outcomes as the breakers' rules read them. A plan's outcome is one
 // event, whatever it counts.
-func events(rem *v1alpha1.Remediation, outcomes []rollout.Outcome) []circuit.Event {
+func circuitEvents(rem *v1alpha1.Remediation, outcomes []rollout.Outcome) []circuit.Event {
 	types := map[rollout.OutcomeType]circuit.EventType{
 		rollout.OutcomeSucceeded: circuit.TargetSucceeded, rollout.OutcomeFailed: circuit.TargetFailed,
 		rollout.OutcomeCanaryFailed: circuit.CanaryFailed, rollout.OutcomePlanSucceeded: circuit.PlanSucceeded,

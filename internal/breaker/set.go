@@ -15,7 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
@@ -69,7 +69,7 @@ type Options struct {
 	StormInterval time.Duration
 	// Clock is the time, and Events tells people.
 	Clock  clock.PassiveClock
-	Events *escalate.Recorder
+	Events *events.Recorder
 	// Metrics is where the figures are registered.
 	Metrics prometheus.Registerer
 }

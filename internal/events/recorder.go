@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package escalate
+// Package events records Kubernetes events about rollouts, policies, breakers and targets. It
+// decides the type and the action of each event by its reason, and bounds its note.
+package events
 
 import (
 	"strings"
@@ -8,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
+	clientevents "k8s.io/client-go/tools/events"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -18,18 +20,18 @@ const MaxNote = 1024
 
 // Recorder records events. Recording is best effort and never blocks.
 type Recorder struct {
-	events events.EventRecorder
+	events clientevents.EventRecorder
 }
 
-// NewRecorder records on r.
-func NewRecorder(r events.EventRecorder) *Recorder { return &Recorder{events: r} }
+// NewRecorder returns a Recorder that records on r.
+func NewRecorder(r clientevents.EventRecorder) *Recorder { return &Recorder{events: r} }
 
 // Rollout records a transition of a rollout, regarding the Remediation.
 func (r *Recorder) Rollout(rem *v1alpha1.Remediation, reason, note string) {
 	r.record(rem, policyReference(rem.Spec.Plan.Policy), reason, note)
 }
 
-// Policy records something that concerns a policy as a whole.
+// Policy records an event about a policy.
 func (r *Recorder) Policy(p *v1alpha1.ClusterRegoPolicy, reason, note string) {
 	r.record(p, nil, reason, note)
 }
@@ -56,7 +58,7 @@ func (r *Recorder) record(regarding, related runtime.Object, reason, note string
 	r.events.Eventf(regarding, related, eventType(reason), reason, action(reason), "%s", note)
 }
 
-// eventType is Warning for everything that a person may have to act upon.
+// eventType returns Warning for every reason that may need a person to act.
 func eventType(reason string) string {
 	switch reason {
 	case v1alpha1.EventPlanMade, v1alpha1.EventCanaryPassed, v1alpha1.EventWaveDone, v1alpha1.EventRemediationSucceeded,
@@ -71,7 +73,7 @@ func eventType(reason string) string {
 	}
 }
 
-// action is what Evenkeel was doing (events.k8s.io/v1 wants it in CamelCase).
+// action returns what Evenkeel was doing, in CamelCase as events.k8s.io/v1 requires.
 func action(reason string) string {
 	switch reason {
 	case v1alpha1.EventBreakerOpened, v1alpha1.EventBreakerClosed, v1alpha1.EventBreakerReset,

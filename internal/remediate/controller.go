@@ -16,7 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/permissions"
@@ -49,7 +49,7 @@ type Controller struct {
 	reader      client.Reader
 	policies    Policies
 	clock       clock.PassiveClock
-	events      *escalate.Recorder
+	events      *events.Recorder
 	permissions *permissions.Finder
 	breakers    *breaker.Set
 	budgets     *budget.Budgets

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -42,7 +42,7 @@ func TestAPlanThatIsDistrustedHasStillEnded(t *testing.T) {
 			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithStatusSubresource(rem).Build()
 			c := &Controller{client: api, records: record.NewCache(api),
 				clock:  clocktesting.NewFakePassiveClock(time.Unix(9, 0)),
-				events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
+				events: events.NewRecorder(clientevents.NewFakeRecorder(10))}
 			now := &v1alpha1.Remediation{}
 			for range 2 { // and keeps it
 				if err := api.Get(t.Context(), client.ObjectKeyFromObject(rem), now); err != nil {
@@ -72,7 +72,7 @@ func TestAPlanThatIsDistrustedHasStillEnded(t *testing.T) {
 // who is told to delete it must also be told how to let go of that.
 func TestAPlanWithoutItsRecordSaysHowToLetItGo(t *testing.T) {
 	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)),
-		events: escalate.NewRecorder(clientevents.NewFakeRecorder(1))}
+		events: events.NewRecorder(clientevents.NewFakeRecorder(1))}
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "web-1a2b3c4d"}}
 	c.stuck(rem, errors.New("slice web-1a2b3c4d-0 of the plan doesn't exist"))
 	for _, part := range []string{

@@ -11,7 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
@@ -145,11 +145,11 @@ func note(head, fields string, parts []notePart) string {
 	tail := ""
 	for _, part := range parts {
 		if next := ". " + part.name + ": " + prose.OneLine(part.text); part.text != "" &&
-			len(head)+leastFields+len(tail)+len(next) <= escalate.MaxNote {
+			len(head)+leastFields+len(tail)+len(next) <= events.MaxNote {
 			tail += next
 		}
 	}
-	return head + prose.Shorten(prose.OneLine(fields), max(escalate.MaxNote-len(head)-len(tail), 0)) + tail
+	return head + prose.Shorten(prose.OneLine(fields), max(events.MaxNote-len(head)-len(tail), 0)) + tail
 }
 
 // leastFields is the room that an event keeps for what was changed, in bytes.

@@ -10,7 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 )
 
 // The team whose object was changed reads one event: it says what, why, by whom, and how to
@@ -81,7 +81,7 @@ func TestAChangedObjectsEventSaysWhatWhyAndHowToOptOut(t *testing.T) {
 			reason, note := targetEvent(tc.object, rem, v1alpha1.TargetIntent,
 				&v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, Write: tc.write},
 				func() string { return "No root." })
-			if reason != v1alpha1.EventRemediated || len(note) > escalate.MaxNote {
+			if reason != v1alpha1.EventRemediated || len(note) > events.MaxNote {
 				t.Errorf("reason %s, %d bytes", reason, len(note))
 			}
 			for _, part := range tc.want {

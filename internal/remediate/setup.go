@@ -16,7 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/canary"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/permissions"
@@ -86,7 +86,7 @@ func NewControllers(o Options) *Controllers { return &Controllers{o} }
 // Register adds the controllers to the manager. They run on the leader only.
 func (c *Controllers) Register(mgr ctrl.Manager) error {
 	o := c.o
-	recorder := escalate.NewRecorder(mgr.GetEventRecorder("evenkeel"))
+	recorder := events.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	keys := &seal.Keeper{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace}
 	if err := mgr.Add(keys); err != nil {
 		return err

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
@@ -81,7 +81,7 @@ func New(t *testing.T, kept ...*v1alpha1.RemediationBreaker) *Circuit {
 	c.recorded = recorder.Events
 	c.options = breaker.Options{Store: c.Kept, Cached: c.Kept, HasNamespace: c.isThere, Policies: c.Catalog,
 		Findings: c.Scan, Analyzer: c.Answers,
-		Clock: c.Time, Events: escalate.NewRecorder(recorder), Metrics: c.registry}
+		Clock: c.Time, Events: events.NewRecorder(recorder), Metrics: c.registry}
 	c.With(func(*breaker.Options) {})
 	c.Policy("missing", func(*v1alpha1.RolloutStrategy) {})
 	c.Catalog.MarkComplete()

@@ -25,7 +25,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/preview"
@@ -40,7 +40,7 @@ type Controller struct {
 	client  client.Client
 	reader  client.Reader
 	clock   clock.PassiveClock
-	events  *escalate.Recorder
+	events  *events.Recorder
 	metrics *metrics
 	// approvers is what the cluster's administrator asks of whoever answers.
 	approvers canary.Approvers
@@ -52,7 +52,7 @@ type Options struct {
 	Reader client.Reader
 	// Clock is the time, and Events tells people.
 	Clock  clock.PassiveClock
-	Events *escalate.Recorder
+	Events *events.Recorder
 	// Metrics is where the figures are registered.
 	Metrics prometheus.Registerer
 	// Approvers is what the cluster's administrator asks of whoever answers.

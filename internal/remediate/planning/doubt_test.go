@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/seal"
 )
@@ -52,17 +52,17 @@ func TestAnEndedPlanWithUnprovenRecordsIsTold(t *testing.T) {
 				[]string{"tags-1a2b3c4d-0"}, counts
 			d := draft{policy: pol, revision: "r1", plans: []v1alpha1.Remediation{*ended}}
 			d.strategy.SetDefaults()
-			events := clientevents.NewFakeRecorder(10)
+			recorded := clientevents.NewFakeRecorder(10)
 			p := &Planner{drafter: drafter{reader: api, clock: clocktesting.NewFakePassiveClock(now)},
-				interval: time.Minute, announced: newAnnouncements(), events: escalate.NewRecorder(events)}
+				interval: time.Minute, announced: newAnnouncements(), events: events.NewRecorder(recorded)}
 			for range 2 {
 				if wait, err := p.draft(t.Context(), pol, d, nil); err != nil || wait != p.interval {
 					t.Errorf("looks again after %s, %v; want %s", wait, err, p.interval)
 				}
 			}
-			close(events.Events)
+			close(recorded.Events)
 			var told []string
-			for event := range events.Events {
+			for event := range recorded.Events {
 				told = append(told, event)
 			}
 			if len(told) != 1 || !strings.Contains(told[0], "plan tags-1a2b3c4d") ||

@@ -12,7 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 )
 
 func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
@@ -55,7 +55,7 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 			}
 			p := &Planner{drafter: drafter{clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
 				announced: newAnnouncements(), interval: DefaultInterval, delay: DefaultDelay,
-				events: escalate.NewRecorder(clientevents.NewFakeRecorder(10))}
+				events: events.NewRecorder(clientevents.NewFakeRecorder(10))}
 			wait, early := p.tooEarly(t.Context(), pol, tc.plans, "r1", nil)
 			if early != tc.early || wait > p.interval {
 				t.Errorf("%s: too early %t, wait %s", tc.reason, early, wait)

@@ -17,7 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
@@ -62,7 +62,7 @@ type Planner struct {
 	status    PolicyStatus
 	findings  Findings
 	changes   <-chan event.GenericEvent
-	events    *escalate.Recorder
+	events    *events.Recorder
 	breakers  *breaker.Set
 	announced *announcements
 	// doubt says why a plan of a policy isn't known to be ours; nil asks nobody.

@@ -19,7 +19,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
-	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
@@ -42,7 +42,7 @@ type Options struct {
 	// Clock is the time.
 	Clock clock.PassiveClock
 	// Events tells people what is planned, and what isn't.
-	Events *escalate.Recorder
+	Events *events.Recorder
 	// Interval is how often violations that can't be planned are looked at again. Default: DefaultInterval.
 	Interval time.Duration
 	// Delay is how long after a plan's end its policy isn't planned again. Default: DefaultDelay.
