@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,9 @@ func newGuard(t *testing.T, name string) *guard {
 	for _, v := range g.spec.Variables {
 		expressions = append(expressions, v.Expression)
 	}
+	for _, c := range g.spec.MatchConditions {
+		expressions = append(expressions, c.Expression)
+	}
 	for _, v := range g.spec.Validations {
 		expressions = append(expressions, v.Expression, v.MessageExpression)
 	}
@@ -81,6 +85,16 @@ func (g *guard) refuses(t *testing.T, object, old map[string]any, verbs ...strin
 // refusesWith is the same, of a request with options.
 func (g *guard) refusesWith(t *testing.T, options, object, old map[string]any, verbs ...string) string {
 	t.Helper()
+	return g.refusesRequest(t, map[string]any{"options": options}, object, old, verbs...)
+}
+
+// refusesRequest is the same, of a request with more fields. Its user is ann unless it names one.
+func (g *guard) refusesRequest(t *testing.T, request, object, old map[string]any, verbs ...string) string {
+	t.Helper()
+	request = maps.Clone(request)
+	if request["userInfo"] == nil {
+		request["userInfo"] = map[string]any{"username": "ann"}
+	}
 	may := authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string,
 		error) {
 		if slices.Contains(verbs, a.GetVerb()) {
@@ -90,7 +104,7 @@ func (g *guard) refusesWith(t *testing.T, options, object, old map[string]any, v
 	})
 	variables := map[string]any{}
 	given := map[string]any{"object": orNull(object), "oldObject": orNull(old), "variables": variables,
-		"request":    map[string]any{"userInfo": map[string]any{"username": "ann"}, "options": options},
+		"request":    request,
 		"authorizer": library.NewAuthorizerVal(&user.DefaultInfo{Name: "ann"}, may)}
 	eval := func(expression string) any {
 		value, _, err := g.programs[expression].Eval(given)
@@ -98,6 +112,11 @@ func (g *guard) refusesWith(t *testing.T, options, object, old map[string]any, v
 			t.Fatalf("%v of %v in\n%s", err, given, expression)
 		}
 		return value
+	}
+	for _, c := range g.spec.MatchConditions {
+		if yes, ok := eval(c.Expression).(interface{ Value() any }); !ok || yes.Value() != true {
+			return ""
+		}
 	}
 	for _, v := range g.spec.Variables {
 		variables[v.Name] = eval(v.Expression)
@@ -255,7 +274,7 @@ func TestWhatDecidesWhenItGoesAwayIsAskedForLikeItsDeletion(t *testing.T) {
 				if (told != "") != (verb != "") || verb != "" && !strings.Contains(told, "the verb "+verb) {
 					t.Errorf("without the verb %q: %q", verb, told)
 				}
-				for _, enough := range []string{verb, "update"} { // the manager may update the status
+				for _, enough := range []string{verb, "record"} { // the manager may record
 					if told := g.refuses(t, tc.after, tc.before, enough); told != "" {
 						t.Errorf("with the verb %q: %q", enough, told)
 					}

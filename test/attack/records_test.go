@@ -8,19 +8,16 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/seal"
 	"evenkeel.dev/evenkeel/test/fixture"
-	"evenkeel.dev/evenkeel/test/rig"
 )
 
 // forgery is a plan that says that it has changed a Deployment's image and ended
@@ -53,6 +50,24 @@ func claims(victim *appsv1.Deployment) []v1alpha1.TargetRecord {
 	}}}
 }
 
+// writer may do all that Kubernetes itself has verbs for with plans, slices and breakers.
+func writer() rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group},
+		Verbs: []string{"get", "list", "create", "update", "patch", "delete", "deletecollection"},
+		Resources: []string{"remediations", "remediations/status", "remediations/scale", "remediationslices",
+			"remediationbreakers", "remediationbreakers/status"}}
+}
+
+// apply applies an object on the server's side, over whoever manages its fields.
+func apply(ctx context.Context, as client.Client, obj client.Object) error {
+	applied := obj.DeepCopyObject().(client.Object)
+	applied.GetObjectKind().SetGroupVersionKind(gvkOf(obj))
+	applied.SetManagedFields(nil)
+	applied.SetResourceVersion("")
+	//nolint:staticcheck // A typed object has no apply configuration.
+	return as.Patch(ctx, applied, client.Apply, client.FieldOwner("attacker"), client.ForceOwnership)
+}
+
 var _ = Describe("A user who may write plans and slices, and no Deployment", func() {
 	var (
 		namespace string
@@ -62,114 +77,105 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 	BeforeEach(func(ctx context.Context) {
 		namespace = suite.Namespace(ctx, "forger")
 		forger = userOf(ctx, "forger-in-"+namespace, verbOn("undo", "clusterregopolicies"),
-			verbOn("pause", "clusterregopolicies"),
-			rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Verbs: []string{"*"},
-				Resources: []string{"remediations", "remediations/status", "remediationslices", "remediationbreakers",
-					"remediationbreakers/status"}})
+			verbOn("pause", "clusterregopolicies"), writer())
 		victim = fixture.Deployment(namespace, "web")
 		suite.Create(ctx, victim)
 	})
 
-	It("can't forge a plan, nor change what one has recorded", func(ctx context.Context) {
-		attempt("create a finished plan and its records, or edit those of a genuine one")
-		rem, slice := forgery(namespace, namespace, victim)
-		for _, obj := range []client.Object{rem, slice} {
-			Expect(forger.Create(ctx, obj)).To(MatchError(ContainSubstring("made by the manager alone")))
-		}
-
-		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
-			fixture.Remediated(v1alpha1.RemediationAutomatic)))
-		genuine := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
-		merge := func(obj client.Object, patch string) error {
-			return forger.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch)))
-		}
-		Expect(merge(genuine.DeepCopy(), `{"metadata":{"annotations":{"evenkeel.dev/seal":"x"}}}`)).To(
-			MatchError(ContainSubstring("written by the manager alone")))
-		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: genuine.Spec.Plan.Slices[0]}}
-		Expect(suite.Get(ctx, records)).To(Succeed())
-		Expect(forger.Status().Patch(ctx, genuine.DeepCopy(),
-			client.RawPatch(types.MergePatchType, []byte(`{"status":{"wave":7}}`)))).
-			To(MatchError(ContainSubstring("its status is written by the manager alone")))
-		for _, edit := range []string{`{"records":[]}`, `{"records":null}`, `{"sequence":1000}`, `{"seal":"x"}`} {
-			Expect(merge(records.DeepCopy(), edit)).To(
-				MatchError(ContainSubstring("records of a plan are written by the manager alone")), edit)
-		}
-		Expect(merge(genuine.DeepCopy(), `{"spec":{"desiredState":"Paused"}}`)).To(
-			Succeed(), "what people may say, they may")
-	})
-
-	It("can't have the manager undo what it never did, though admission was away meanwhile", func(ctx context.Context) {
-		attempt("forge a finished plan while nobody judges it, and ask to undo it")
-		// What was there before the key of the records is taken over. The leader makes it when it starts.
-		key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: rig.SystemNamespace, Name: seal.SecretName}}
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, key)).To(Succeed())
-			g.Expect(key.Annotations).To(HaveKeyWithValue("evenkeel.dev/adopted", "true"))
-		}).Should(Succeed())
-		away := suite.AsManager() // whom admission doesn't ask about
-		rem, slice := forgery(namespace, namespace, victim)
-		suite.CleanUp(namespace)
-		Expect(away.Create(ctx, slice)).To(Succeed())
-		Expect(away.Create(ctx, rem)).To(Succeed())
-		rig.Update(ctx, away, slice, func() { slice.Records = claims(victim) })
-		rig.UpdateStatus(ctx, away, rem, func() { rem.Status.Phase = v1alpha1.PhaseSucceeded })
-
-		Expect(forger.Patch(ctx, rem.DeepCopy(),
-			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, rem)).To(Succeed())
-			stalled := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionStalled)
-			g.Expect(stalled).NotTo(BeNil())
-			g.Expect(stalled.Reason).To(Equal(v1alpha1.ReasonUnproven))
-		}).Should(Succeed())
-		unchanged(ctx, victim)
-		Expect(suite.API.Delete(ctx, rem)).To(Succeed())
-		Eventually(ctx, func() bool {
-			return apierrors.IsNotFound(suite.Get(ctx, rem))
-		}).Should(BeTrue(), "it can be deleted")
-		unchanged(ctx, victim)
-	})
-
-	It("can't bring back an earlier genuine record, though admission was away meanwhile", func(ctx context.Context) {
-		attempt("keep a genuine record of a plan, bring it back once the plan has gone on, and ask to undo it")
+	// rolledOut is a plan that has succeeded, and its slice.
+	rolledOut := func(ctx context.Context) (*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
+		GinkgoHelper()
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic)))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
-		records := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
-		Expect(suite.Get(ctx, records)).To(Succeed())
-		earlier := records.DeepCopy()
-		Expect(suite.API.Patch(ctx, rem.DeepCopy(),
-			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"desiredState":"Undone"}}`)))).To(Succeed())
-		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
-		Expect(suite.Get(ctx, records)).To(Succeed())
-		Expect(records.Sequence).To(BeNumerically(">", earlier.Sequence))
-		fixed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "target"}}
-		Expect(suite.API.Patch(ctx, fixed, client.RawPatch(types.MergePatchType, []byte(`{"data":{"state":"good"}}`)))).
-			To(Succeed())
+		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
+		Expect(suite.Get(ctx, slice)).To(Succeed())
+		return rem, slice
+	}
+	refused := MatchError(ContainSubstring("written by the manager alone"))
 
-		away := suite.AsManager() // whom admission doesn't ask about
-		rig.Update(ctx, away, records, func() {
-			earlier.ResourceVersion = records.ResourceVersion
-			earlier.DeepCopyInto(records)
+	It("can't forge a plan, nor change what one has recorded, while admission is away either",
+		func(ctx context.Context) {
+			attempt("create a finished plan and its records, or edit those of a genuine one, in any way")
+			genuine, records := rolledOut(ctx)
+			Expect(manager.Kill()).To(Succeed())
+			DeferCleanup(func(ctx context.Context) {
+				Expect(manager.Start(ctx)).To(Succeed())
+				suite.AwaitAdmission(ctx)
+			})
+			unhook(ctx)
+
+			rem, slice := forgery(namespace, namespace, victim)
+			slice.Records = claims(victim)
+			for _, obj := range []client.Object{rem, slice} {
+				Expect(forger.Create(ctx, obj.DeepCopyObject().(client.Object))).To(
+					MatchError(ContainSubstring("made by the manager alone")))
+				Expect(apply(ctx, forger, obj)).To(MatchError(ContainSubstring("made by the manager alone")))
+			}
+			for _, edit := range []string{`{"records":[]}`, `{"records":null}`, `{"records":[{"state":"Pending"}]}`,
+				`{"progress":{"targets":7}}`, `{"metadata":{"labels":{"evenkeel.dev/remediation-name":"other"}}}`} {
+				Expect(merge(ctx, forger, records, edit)).To(refused, edit)
+			}
+			claimed := records.DeepCopy()
+			claimed.Records = claims(victim)
+			Expect(forger.Update(ctx, claimed)).To(refused)
+			Expect(apply(ctx, forger, claimed)).To(refused)
+			Expect(merge(ctx, forger, genuine, `{"metadata":{"labels":{"evenkeel.dev/policy":"other"}}}`)).To(refused)
+			Expect(forger.Status().Patch(ctx, genuine.DeepCopy(),
+				client.RawPatch(types.MergePatchType, []byte(`{"status":{"wave":7}}`)))).To(refused)
+			ended := genuine.DeepCopy()
+			ended.Status.Phase = v1alpha1.PhaseRolledBack
+			Expect(forger.Status().Update(ctx, ended)).To(refused)
+			scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: genuine.Name}}
+			Expect(forger.SubResource("scale").Update(ctx, genuine.DeepCopy(), client.WithSubResourceBody(scale))).NotTo(
+				Succeed())
+			Eventually(ctx, func() error {
+				return merge(ctx, forger, genuine, `{"metadata":{"labels":{"theirs":"x"}}}`)
+			}).Should(Succeed(), "once the API server has seen that the webhooks are gone")
 		})
-		plan := rem.DeepCopy() // as it was when it had succeeded
-		rig.UpdateStatus(ctx, away, plan, func() { plan.Status = *rem.Status.DeepCopy() })
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(suite.Get(ctx, plan)).To(Succeed())
-			stalled := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.ConditionStalled)
-			g.Expect(stalled).NotTo(BeNil())
-			g.Expect(stalled.Reason).To(Equal(v1alpha1.ReasonUnproven))
-			g.Expect(stalled.Message).To(ContainSubstring("somebody has brought an earlier state back"))
-		}).Should(Succeed())
-		Expect(suite.Get(ctx, fixed)).To(Succeed())
-		Expect(fixed.Data).To(HaveKeyWithValue("state", "good"), "it isn't undone once more")
-		Expect(suite.API.Delete(ctx, plan)).To(Succeed())
-		Eventually(ctx, func() bool {
-			return apierrors.IsNotFound(suite.Get(ctx, plan))
-		}).Should(BeTrue(), "it can be deleted")
-	})
+
+	It("can't have a plan's records go away before it, now or when the garbage collector looks",
+		func(ctx context.Context) {
+			attempt("delete a slice, keep it by a finalizer, or give it an owner that isn't there")
+			genuine, records := rolledOut(ctx)
+			stays := MatchError(ContainSubstring("it goes with its plan"))
+			Expect(forger.Delete(ctx, records)).To(stays)
+			Expect(forger.DeleteAllOf(ctx, &v1alpha1.RemediationSlice{},
+				client.MatchingLabels{v1alpha1.LabelRemediation: genuine.Name})).To(stays)
+			for _, edit := range []string{keptBy, ownedBy, `{"metadata":{"ownerReferences":null}}`} {
+				Expect(merge(ctx, forger, records, edit)).To(stays, edit)
+			}
+			needs := MatchError(ContainSubstring("that needs the verb abort"))
+			Expect(merge(ctx, forger, genuine, keptBy)).To(needs, "though it may write the status")
+			Expect(merge(ctx, forger, genuine, ownedBy)).To(needs)
+
+			By("deleting the plan, with which the garbage collector takes them")
+			Expect(suite.API.Delete(ctx, genuine)).To(Succeed())
+			Eventually(ctx, func() bool {
+				return apierrors.IsNotFound(suite.Get(ctx, records))
+			}).Should(BeTrue())
+		})
+
+	It("restores a backup with the verb for it alone, and its plan is undone by what it holds",
+		func(ctx context.Context) {
+			attempt("bring a slice back that a person deleted, without the verb restore and with it")
+			genuine, records := rolledOut(ctx)
+			backup := records.DeepCopy()
+			backup.UID, backup.ResourceVersion, backup.ManagedFields = "", "", nil
+			Expect(suite.API.Delete(ctx, records)).To(Succeed(), "an administrator has every verb")
+			Expect(forger.Create(ctx, backup.DeepCopy())).To(
+				MatchError(ContainSubstring("needs the verb restore on remediationslices")))
+			restorer := userOf(ctx, "restorer-in-"+namespace, writer(), verbOn("restore", "remediationslices"))
+			forged, _ := forgery(namespace+"-forged", namespace, victim)
+			Expect(restorer.Create(ctx, forged)).To(MatchError(ContainSubstring("made by the manager alone")),
+				"the verb is for one kind")
+			Expect(restorer.Create(ctx, backup)).To(Succeed())
+
+			Expect(merge(ctx, forger, genuine, `{"spec":{"desiredState":"Undone"}}`)).To(Succeed())
+			suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
+			unchanged(ctx, victim)
+		})
 
 	It("can't close a breaker by deleting it, nor by writing its status", func(ctx context.Context) {
 		attempt("delete a breaker that is open, or that a person holds open, so that it comes back closed")

@@ -83,7 +83,7 @@ type Generator struct {
 	Timeout time.Duration
 	// ExemptNamespaces are never judged; see internal/webhook/exempt for what and why.
 	ExemptNamespaces []string
-	// Self is the user name of the manager, which alone writes plans and records.
+	// Self is the user name of the manager, whose own requests of plans and breakers aren't asked about.
 	Self  string
 	Kinds *discovery.Kinds
 }
@@ -148,8 +148,9 @@ func (c *Generator) ownWebhooks(caBundle []byte) []admissionregistrationv1.Valid
 			writes[:1]),
 		own(names.WebhookOverrides, names.PathOverride, "policyoverrides", admissionregistrationv1.ClusterScope,
 			writes),
+		// A plan is made by the manager, or by a restore: evenkeel-records sees to it.
 		c.records(own(names.WebhookRecords, names.PathRecords, "remediations", admissionregistrationv1.ClusterScope,
-			writes)),
+			writes[1:])),
 		c.breakers(own(names.WebhookBreakers, names.PathRecords, "remediationbreakers",
 			admissionregistrationv1.ClusterScope, writes)),
 		c.deletions(own(names.WebhookDeletions, names.PathDeletion, "clusterregopolicies",

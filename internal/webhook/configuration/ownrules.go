@@ -12,15 +12,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
-// records completes the entry that keeps plans, slices and statuses to the manager.
-// The manager's own requests aren't asked about, so that they wait for nobody.
+// records completes the entry that checks what people ask of plans. The manager's own
+// requests aren't asked about, so that they wait for nobody.
 func (c *Generator) records(
 	hook admissionregistrationv1.ValidatingWebhook) admissionregistrationv1.ValidatingWebhook {
-	hook.Rules[0].Resources = []string{"remediations", "remediationslices"}
-	statuses := hook.Rules[0].DeepCopy()
-	statuses.Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Update}
-	statuses.Resources = []string{"remediationbreakers/status", "remediations/status"}
-	hook.Rules = append(hook.Rules, *statuses)
 	hook.MatchConditions = append(hook.MatchConditions, c.notSelf())
 	return hook
 }

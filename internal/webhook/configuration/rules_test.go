@@ -58,8 +58,7 @@ approvals.evenkeel.dev Fail https://localhost:9443/validate/approval
 policyoverrides.evenkeel.dev Fail https://localhost:9443/validate/override
   "evenkeel.dev" [v1alpha1] [policyoverrides] [CREATE UPDATE] Cluster
 records.evenkeel.dev Fail https://localhost:9443/validate/records
-  "evenkeel.dev" [v1alpha1] [remediations remediationslices] [CREATE UPDATE] Cluster
-  "evenkeel.dev" [v1alpha1] [remediationbreakers/status remediations/status] [UPDATE] Cluster
+  "evenkeel.dev" [v1alpha1] [remediations] [UPDATE] Cluster
 breakers.evenkeel.dev Fail https://localhost:9443/validate/records
   "evenkeel.dev" [v1alpha1] [remediationbreakers] [CREATE UPDATE] Cluster
 deletions.evenkeel.dev Ignore https://localhost:9443/validate/deletion

@@ -22,7 +22,7 @@ const (
 	WebhookStrategies = "remediationstrategies.evenkeel.dev"
 	// WebhookApprovals is called for people's answers to plans.
 	WebhookApprovals = "approvals.evenkeel.dev"
-	// WebhookRecords keeps plans and records to the manager.
+	// WebhookRecords checks what people ask of plans.
 	WebhookRecords = "records.evenkeel.dev"
 	// WebhookBreakers refuses what people ask of a breaker without their name.
 	WebhookBreakers = "breakers.evenkeel.dev"

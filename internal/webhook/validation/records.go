@@ -5,11 +5,7 @@ package validation
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,9 +20,8 @@ import (
 
 const endpointRecords = "records"
 
-// RecordsHandler keeps to the manager what is the manager's: plans, their slices,
-// and what both and breakers say of themselves. The API server doesn't ask about the
-// manager's own requests.
+// RecordsHandler checks what people ask of plans and breakers. The API server doesn't ask about the
+// manager's own requests, and its policy evenkeel-records keeps all else to the manager.
 type RecordsHandler struct {
 	serving.Base
 }
@@ -38,85 +33,16 @@ func (h *RecordsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *RecordsHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
 	resp := serving.Response{UID: req.UID, Allowed: true}
-	why := notTheirs(req)
+	why := notTheirRequest(req)
 	if why == "" {
 		return resp, serving.DecisionAllowed
 	}
 	resp.Allowed = false
 	resp.Status = serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden,
 		fmt.Sprintf("%s %s: %s; nothing was changed", req.Kind.Kind, req.Name, why))
-	h.Log.Info("somebody tried to write what is the manager's", "kind", req.Kind.Kind, "name", req.Name, "user",
+	h.Log.Info("A request of a plan or a breaker is refused", "kind", req.Kind.Kind, "name", req.Name, "user",
 		req.UserInfo.Username, "operation", req.Operation)
 	return resp, serving.DecisionDenied
-}
-
-// notTheirs says why somebody who isn't the manager may not make a request; empty
-// when they may.
-func notTheirs(r *policy.Request) string {
-	switch {
-	case r.SubResource == "status":
-		if !reflect.DeepEqual(r.Object["status"], r.OldObject["status"]) {
-			return "its status is written by the manager alone"
-		}
-	case r.Operation == policy.Delete:
-	case r.Resource == "remediationbreakers":
-		return notTheirRequest(r)
-	case r.Resource == "remediations":
-		return notTheirPlan(r)
-	case r.Resource == "remediationslices":
-		return notTheirSlice(r)
-	}
-	return ""
-}
-
-// sayable are the fields of a plan's spec by which people speak to its rollout.
-func sayable() []string {
-	return []string{"desiredState", "pausedUntil", "retryToken", "windowOverride", "reason", "requests"}
-}
-
-func notTheirPlan(r *policy.Request) string {
-	if r.Operation == policy.Create {
-		return "plans are made by the manager alone"
-	}
-	before, after := without(asObject(r.OldObject["spec"]), sayable()), without(asObject(r.Object["spec"]), sayable())
-	if !reflect.DeepEqual(before, after) {
-		return "a plan is written by the manager alone; people may set " +
-			strings.Join(slices.DeleteFunc(sayable(), func(f string) bool {
-				return f == "requests"
-			}), ", ") + " of a Remediation"
-	}
-	if key, changed := ownMarks(r); changed {
-		return fmt.Sprintf("metadata holds %s, which is written by the manager alone", key)
-	}
-	return notTheirRequest(r)
-}
-
-// notTheirSlice lets others change nothing of a slice but metadata that isn't ours: its
-// targets and records stand beside it.
-func notTheirSlice(r *policy.Request) string {
-	if r.Operation == policy.Create {
-		return "plans are made by the manager alone"
-	}
-	if !reflect.DeepEqual(without(r.OldObject, []string{"metadata"}), without(r.Object, []string{"metadata"})) {
-		return "the targets and records of a plan are written by the manager alone"
-	}
-	if key, changed := ownMarks(r); changed {
-		return fmt.Sprintf("metadata holds %s, which is written by the manager alone", key)
-	}
-	return ""
-}
-
-// ownMarks finds a label or an annotation of Evenkeel's own that a request changes.
-func ownMarks(r *policy.Request) (string, bool) {
-	for _, field := range []string{"labels", "annotations"} {
-		before, after := asObject(policy.Metadata(r.OldObject)[field]), asObject(policy.Metadata(r.Object)[field])
-		for _, key := range []string{v1alpha1.LabelPolicy, v1alpha1.LabelRemediation, v1alpha1.AnnotationSeal} {
-			if !reflect.DeepEqual(before[key], after[key]) {
-				return key, true
-			}
-		}
-	}
-	return "", false
 }
 
 // notTheirRequest says why what somebody asks of a breaker can't be taken.
@@ -133,17 +59,4 @@ func notTheirRequest(r *policy.Request) string {
 		return "a reset needs a reason: set spec.reason in the same request, or use evenkeel breaker reset --reason"
 	}
 	return ""
-}
-
-func asObject(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-func without(object map[string]any, fields []string) map[string]any {
-	rest := maps.Clone(object)
-	for _, field := range fields {
-		delete(rest, field)
-	}
-	return rest
 }
