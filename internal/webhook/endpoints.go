@@ -9,11 +9,9 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/seal"
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/review"
-	"evenkeel.dev/evenkeel/internal/webhook/rollback"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 	"evenkeel.dev/evenkeel/internal/webhook/validation"
@@ -24,8 +22,6 @@ import (
 func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]http.Handler {
 	base := serving.Base{Reviews: s.reviews, Metrics: s.requests, Clock: s.Clock,
 		Log: (&intake.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))}
-	keys := seal.Known{Reader: s.mgr.GetAPIReader(), Namespace: s.Namespace}
-	rollbacks := &rollback.Proof{Reader: seal.NewReader(s.mgr.GetAPIReader(), keys)}
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
 		return &review.Handler{
 			Base:       base,
@@ -35,7 +31,6 @@ func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]
 			Workloads:  review.LiveWorkloads{Reader: s.mgr.GetAPIReader()},
 			Timeout:    s.Timeout,
 			Self:       self,
-			Rollbacks:  rollbacks,
 			Docs:       s.Docs,
 			Verdicts:   s.verdicts,
 		}

@@ -20,9 +20,8 @@ import (
 //     configuration leaves them out
 //   - the requests of exemptions(): match conditions in the webhook configuration
 //     leave them out
-//   - Evenkeel's own rollbacks, known by its user and field manager together, and by
-//     a sealed record of what was there before: they must not be kept from it by the
-//     very policy whose fix did harm
+//   - Evenkeel's own rollbacks, known by its user and field manager together: the very
+//     policy whose fix did harm must not keep them from undoing it
 //
 // All but the last hold while nobody answers, because the API server doesn't even
 // ask. The handler lets the same requests through, should it be asked all the same.

@@ -14,16 +14,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
-// proofTime bounds how long a rollback's proof is looked for, so that time is left to
-// judge it.
-const proofTime = 2 * time.Second
-
-// Rollbacks tells the manager's own rollbacks from all else.
-type Rollbacks interface {
-	// Check says why a request isn't known to undo a write of the manager's.
-	Check(ctx context.Context, r *policy.Request) error
-}
-
 // Handler answers admission requests for the policies of one Class.
 type Handler struct {
 	serving.Base
@@ -39,8 +29,6 @@ type Handler struct {
 	Timeout time.Duration
 	// Self is the user name of the manager.
 	Self string
-	// Rollbacks proves those of the manager, which always pass.
-	Rollbacks Rollbacks
 	// Docs is where the runbooks of the library's policies are published.
 	Docs policy.Docs
 	// Verdicts counts what the policies find.
@@ -72,7 +60,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *Handler) answer(ctx context.Context, review *intake.Review) (serving.Response, string) {
 	req := review.Request
-	if exempt.Request(req) || h.undoes(ctx, review) {
+	if exempt.Request(req) || ownRollback(review, h.Self) {
 		return serving.Response{UID: req.UID, Allowed: true}, serving.DecisionAllowed
 	}
 	if review.Unread != nil {
@@ -84,26 +72,6 @@ func (h *Handler) answer(ctx context.Context, review *intake.Review) (serving.Re
 	}
 	h.Verdicts.judged(req, v)
 	return answer(req, v)
-}
-
-// undoes says that a request is known to be the manager's own undoing of a write. One
-// that only claims to be is judged like any other: a genuine one is tried again.
-func (h *Handler) undoes(ctx context.Context, review *intake.Review) bool {
-	if !claimsRollback(review, h.Self) || h.Rollbacks == nil {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(ctx, proofTime)
-	defer cancel()
-	whole, err := review.Whole()
-	if err == nil {
-		err = h.Rollbacks.Check(ctx, whole)
-	}
-	if err != nil {
-		h.Log.Info(
-			"A request says that it undoes a write of the manager's, which isn't proven: it is judged like any other",
-			"kind", review.Kind.Kind, "namespace", review.Namespace, "name", review.Name, "reason", err.Error())
-	}
-	return err == nil
 }
 
 func (h *Handler) judge(ctx context.Context, req *policy.Request) *verdict {

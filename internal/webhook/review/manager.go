@@ -7,9 +7,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
-// claimsRollback says that a request claims to be the manager's own undoing of a
-// write: it is still to be proven. Its other writes are judged like everybody's.
-func claimsRollback(r *intake.Review, self string) bool {
+// ownRollback reports that the manager itself undoes a write. It passes, or a policy would
+// keep the harm that its own fix did in place.
+func ownRollback(r *intake.Review, self string) bool {
 	return self != "" && r.UserInfo.Username == self && r.FieldManager() == v1alpha1.RollbackFieldManager
 }
 
