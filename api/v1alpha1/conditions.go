@@ -231,10 +231,8 @@ const (
 	// ReasonSLOUnknown: the query of a breaker's service level objective gives no
 	// answer, which is never a yes.
 	ReasonSLOUnknown = "SLOUnknown"
-	// ReasonUnproven: the plan or its records don't bear the manager's seal: somebody
-	// else has made or changed them, or the key is lost.
-	ReasonUnproven = "Unproven"
-	// ReasonSliceMissing: a record of the plan is gone, so that it can neither go on nor end.
+	// ReasonSliceMissing: a record of the plan is gone, or is that of a deleted plan of its name, so that it can
+	// neither go on nor end.
 	ReasonSliceMissing = "SliceMissing"
 	// ReasonRollbackStuck: some write couldn't be undone in several tries; it is tried on.
 	ReasonRollbackStuck = "RollbackStuck"
@@ -281,10 +279,6 @@ const (
 	// it was made. Admission sets it; what a request itself says is replaced.
 	// On: ClusterRegoPolicy, RegoTemplate, RemediationStrategy. By: admission.
 	AnnotationAuthors = "evenkeel.dev/authors"
-	// AnnotationSeal of a Remediation or a RemediationSlice proves that the manager
-	// has made it: a message authentication code over what never changes of it.
-	// On: Remediation, RemediationSlice. By: the manager.
-	AnnotationSeal = "evenkeel.dev/seal"
 	// AnnotationMigratedFrom names what of Gatekeeper's a policy or template stands for, as KIND/NAME.
 	// On: ClusterRegoPolicy, RegoTemplate. By: evenkeel migrate gatekeeper apply.
 	AnnotationMigratedFrom = "evenkeel.dev/migrated-from"

@@ -329,7 +329,7 @@ type RemediationStatus struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	FailedIn []string `json:"failedIn,omitempty"`
 	// evidence is what was seen of the first targets whose verification failed, before their
-	// writes were undone. It is shown to people, and nothing is decided by it: it isn't under the seal.
+	// writes were undone. It is shown to people, and nothing is decided by it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
@@ -346,16 +346,6 @@ type RemediationStatus struct {
 	// completedAt is when a final phase was reached.
 	// +optional
 	CompletedAt *metav1.MicroTime `json:"completedAt,omitempty"`
-	// sequence counts the times that the manager has written this status. It never
-	// goes back: an earlier status that somebody brings back is known by it.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Sequence int64 `json:"sequence,omitempty"`
-	// seal proves that the manager has written this status, but for its conditions,
-	// observedGeneration and evidence: a message authentication code, with the name of its key before the dot.
-	// +optional
-	// +kubebuilder:validation:MaxLength=128
-	Seal string `json:"seal,omitempty"`
 	// counts is the number of targets by state.
 	// +optional
 	Counts TargetCounts `json:"counts,omitempty"`

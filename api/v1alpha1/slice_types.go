@@ -205,16 +205,6 @@ type RemediationSlice struct {
 	// progress counts the records, for people.
 	// +optional
 	Progress SliceProgress `json:"progress,omitzero"`
-	// sequence counts the times that the manager has written the records. It never
-	// goes back: earlier records that somebody brings back are known by it.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Sequence int64 `json:"sequence,omitempty"`
-	// seal proves that the manager has written the records: a message authentication
-	// code, with the name of its key before the dot. That of the targets is an annotation.
-	// +optional
-	// +kubebuilder:validation:MaxLength=128
-	Seal string `json:"seal,omitempty"`
 }
 
 // SliceProgress counts the targets of one slice.

@@ -184,7 +184,7 @@ func rollouts(ctx context.Context, in *Installation) []Finding {
 func (in *Installation) waiting(rem *v1alpha1.Remediation) Finding {
 	look := "evenkeel rollout get " + rem.Name
 	stalled := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionStalled)
-	if stalled != nil && (stalled.Reason == v1alpha1.ReasonSliceMissing || stalled.Reason == v1alpha1.ReasonUnproven) {
+	if stalled != nil && stalled.Reason == v1alpha1.ReasonSliceMissing {
 		return failed("docs/runbooks/remediation-stuck.md", "remediation %s: %s: %s", rem.Name, stalled.Reason,
 			stalled.Message)
 	}

@@ -263,15 +263,6 @@ func TestAlerts(t *testing.T) {
 			})},
 			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},
 		},
-		"a plan whose records aren't proven is stuck": {
-			policies: []v1alpha1.ClusterRegoPolicy{policy()},
-			plans: []v1alpha1.Remediation{plan("a", v1alpha1.PhaseVerifying, func(r *v1alpha1.Remediation) {
-				r.Status.Conditions = []metav1.Condition{
-					{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUnproven,
-						LastTransitionTime: metav1.NewTime(now.Add(-time.Minute))}}
-			})},
-			want: []line{of(escalate.AlertRemediationStuck, escalate.SeverityPage, time.Minute, time.Minute)},
-		},
 		"targets that couldn't be fixed are an alert while anything violates": {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			plans:    []v1alpha1.Remediation{plan("a", v1alpha1.PhaseSucceeded, completed(time.Minute), failed)},

@@ -4,7 +4,6 @@ package escalate
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -42,7 +41,7 @@ func stuck(p plan) (finding, bool) {
 	case p.Remediation.IsFinal():
 		return finding{}, false
 	case unreadable != nil && unreadable.Status == metav1.ConditionTrue &&
-		slices.Contains([]string{v1alpha1.ReasonSliceMissing, v1alpha1.ReasonUnproven}, unreadable.Reason):
+		unreadable.Reason == v1alpha1.ReasonSliceMissing:
 		f.since, f.due = unreadable.LastTransitionTime.Time, unreadable.LastTransitionTime.Time
 	case p.Status.Phase == v1alpha1.PhaseRollingBack && p.Status.HeldSince != nil:
 		f.since, f.due = p.Status.HeldSince.Time, p.Status.HeldSince.Time

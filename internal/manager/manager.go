@@ -63,8 +63,7 @@ func Run(ctx context.Context, o *Options) error {
 		Analyzer: analyzer,
 		SLO:      o.slo.strategy(), SLOInterval: o.slo.interval,
 		Tools: o.tools.Value(), Reach: o.reach(), Floors: o.careful.Value(),
-		Annotate:  o.annotateObjects,
-		Namespace: o.namespace}).Register(mgr); err != nil {
+		Annotate: o.annotateObjects}).Register(mgr); err != nil {
 		return fmt.Errorf("set up remediation: %w", err)
 	}
 	if err := o.sources.register(mgr, o.namespace, ctrlmetrics.Registry); err != nil {

@@ -29,7 +29,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
-	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // Policies is the part of the catalog that remediation needs.
@@ -61,7 +60,6 @@ type Controller struct {
 	soaks       *soakClock
 	reach       limits.Reach
 	annotate    bool
-	marks       *seal.Marks
 	turns       turns
 	answers     *approval.Reader
 	freezes     freeze.File
@@ -82,14 +80,11 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	}
 	defer leave()
 	rem := &v1alpha1.Remediation{}
-	if err := c.read(ctx, request.Name, rem); errors.Is(err, seal.ErrUnproven) {
-		return ctrl.Result{RequeueAfter: distrustPoll}, c.distrust(ctx, rem, err)
-	} else if err != nil {
+	if err := c.reader.Get(ctx, request.NamespacedName, rem); err != nil {
 		c.forget(request.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if rem.Rests() {
-		c.catchUp(ctx, rem)
 		c.forget(request.Name)
 		return c.classify(ctx, rem.Name, ctrl.Result{}, errors.Join(c.tellAtRest(ctx, rem), c.finish(ctx, rem)))
 	}
@@ -102,7 +97,6 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	status := kube.NewStatusWriter(c.client, rem)
 	defer func() {
 		err = errors.Join(err, status.Write(ctx, rem, v1alpha1.FieldManager))
-		c.keepMark(ctx, rem)
 		result, err = c.classify(ctx, rem.Name, result, err)
 	}()
 	wait, err := c.step(ctx, rem)
@@ -137,7 +131,7 @@ func (c *Controller) classify(ctx context.Context, plan string, result ctrl.Resu
 
 // step observes, decides and acts once.
 func (c *Controller) step(ctx context.Context, rem *v1alpha1.Remediation) (time.Duration, error) {
-	b, err := c.readRecords(ctx, rem)
+	b, err := c.records.Read(ctx, rem)
 	if err != nil {
 		return c.withoutRecords(ctx, rem, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
-	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // executor carries out what the machine decides. It keeps nothing: what a crash may
@@ -20,7 +19,6 @@ import (
 type executor struct {
 	breakers circuitBreakers
 	store    client.Writer
-	marks    *seal.Marks
 }
 
 // circuitBreakers is what carrying a step out asks of the circuit breakers.
@@ -37,7 +35,7 @@ type circuitBreakers interface {
 
 // executor carries out the steps of this controller's plans on the cluster.
 func (c *Controller) executor() *executor {
-	return &executor{breakers: c.breakers, store: c.client, marks: c.marks}
+	return &executor{breakers: c.breakers, store: c.client}
 }
 
 // act does what the machine wants, in the order that makes every crash safe: the
@@ -69,9 +67,7 @@ func (e *executor) persist(ctx context.Context, p *execute.Pass) error {
 		return err
 	}
 	p.Denied = nil
-	err := p.Records.Save(ctx, e.store)
-	e.marks.Seen(p.Remediation, p.Records.Slices) // what couldn't be stored has the sequence of what is
-	return err
+	return p.Records.Save(ctx, e.store)
 }
 
 // endsWithoutOutcome says whether a plan ends without having proved or failed

@@ -58,7 +58,7 @@ func (c *Controller) shares(ctx context.Context, rem *v1alpha1.Remediation, uids
 	if rem.Status.Phase != v1alpha1.PhaseApplying {
 		return false
 	}
-	b, err := c.readRecords(ctx, rem)
+	b, err := c.records.Read(ctx, rem)
 	return err == nil && slices.ContainsFunc(b.Views(), func(t rollout.TargetView) bool {
 		return t.Wave == rem.Status.Wave && t.State == v1alpha1.TargetPending && uids[t.Object.UID]
 	})
@@ -86,14 +86,13 @@ func (c *Controller) partner(ctx context.Context, plan string) (*execute.Partner
 	return one, nil
 }
 
-// ask lets a plan's machine decide on what is observed just now, as its own step does:
-// on the latest plan and records alone, or what somebody has brought back is written again.
+// ask lets a plan's machine decide on what is observed just now, as its own step does.
 func (c *Controller) ask(ctx context.Context, plan string) (*execute.Partner, error) {
 	rem := &v1alpha1.Remediation{}
-	if err := c.read(ctx, plan, rem); err != nil || rem.Status.Phase != v1alpha1.PhaseApplying {
+	if err := c.reader.Get(ctx, client.ObjectKey{Name: plan}, rem); err != nil || rem.Status.Phase != v1alpha1.PhaseApplying {
 		return nil, client.IgnoreNotFound(err)
 	}
-	b, err := c.readRecords(ctx, rem)
+	b, err := c.records.Read(ctx, rem)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (c *Controller) setConditions(rem *v1alpha1.Remediation, stuck string) {
 }
 
 // tellAtRest has a plan that has ended say so of what people have asked of it since. Nothing
-// that is under its seal changes.
+// else of it changes.
 func (c *Controller) tellAtRest(ctx context.Context, rem *v1alpha1.Remediation) error {
 	if rem.DeletionTimestamp != nil {
 		return nil
@@ -122,22 +122,6 @@ func endTold(s *v1alpha1.RemediationStatus, stuck string) []metav1.Condition {
 		kind = v1alpha1.ConditionComplete
 	}
 	return []metav1.Condition{kube.ConditionTrue(kind, reason, message)}
-}
-
-// unprovenConditions are those of a plan that isn't proven to be the manager's: what else
-// it tells of itself is worth nothing, but that it had ended (see ended).
-func unprovenConditions(message string) []metav1.Condition {
-	return append(kube.Stalled(v1alpha1.ReasonUnproven, message),
-		kube.ConditionFalse(v1alpha1.ConditionProgressing, v1alpha1.ReasonUnproven, message))
-}
-
-// ended is what a plan has told of its end. One that has ended is deleted without the verb
-// abort, whether it is proven or not.
-func ended(rem *v1alpha1.Remediation) []metav1.Condition {
-	return slices.DeleteFunc(slices.Clone(rem.Status.Conditions), func(c metav1.Condition) bool {
-		return c.Status != metav1.ConditionTrue || c.Type != v1alpha1.ConditionComplete &&
-			c.Type != v1alpha1.ConditionFailed
-	})
 }
 
 // setHeldSince keeps since when the plan has waited for something that may need

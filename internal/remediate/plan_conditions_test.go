@@ -10,7 +10,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/test/kstatus"
 )
@@ -156,11 +155,6 @@ func TestConditionsOfPlans(t *testing.T) {
 			states = append(states, kstatus.State[*v1alpha1.Remediation]{Name: s.name, Object: rem, Set: set})
 		}
 	}
-	states = append(states, kstatus.State[*v1alpha1.Remediation]{Name: "it isn't proven to be the manager's",
-		Object: &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded}},
-		Set: func(rem *v1alpha1.Remediation, now time.Time) {
-			kube.SetConditions(rem, now, unprovenConditions("it carries no seal")...)
-		}})
 	kstatus.Table(t, *update, states)
 }
 

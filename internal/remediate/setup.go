@@ -26,7 +26,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 	"evenkeel.dev/evenkeel/internal/remediate/planning"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // Options are what remediation needs from the rest of the manager.
@@ -73,8 +72,6 @@ type Options struct {
 	Floors limits.Floors
 	// Freezes is the file of the cluster's freezes; empty for none.
 	Freezes freeze.File
-	// Namespace is the manager's own: the key that proves its records lies there.
-	Namespace string
 }
 
 // Controllers are those of rollouts, plans, answers and breakers.
@@ -87,14 +84,10 @@ func NewControllers(o Options) *Controllers { return &Controllers{o} }
 func (c *Controllers) Register(mgr ctrl.Manager) error {
 	o := c.o
 	recorder := events.NewRecorder(mgr.GetEventRecorder("evenkeel"))
-	keys := &seal.Keeper{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace}
-	if err := mgr.Add(keys); err != nil {
-		return err
-	}
-	reader, writer := seal.NewReader(mgr.GetAPIReader(), keys), seal.NewClient(mgr.GetClient(), keys)
-	b := breaker.New(breaker.Options{Store: breaker.NewStore(mgr.GetAPIReader(), mgr.GetClient()),
+	reader, writer := mgr.GetAPIReader(), mgr.GetClient()
+	b := breaker.New(breaker.Options{Store: breaker.NewStore(reader, writer),
 		Cached:       breaker.NewReader(mgr.GetClient()),
-		HasNamespace: breaker.NamespaceExists(mgr.GetAPIReader()), Policies: o.Policies, Findings: o.Findings,
+		HasNamespace: breaker.NamespaceExists(reader), Policies: o.Policies, Findings: o.Findings,
 		Analyzer: o.Analyzer, SLO: o.SLO, SLOInterval: o.SLOInterval, StormInterval: o.StormInterval,
 		Clock: o.Clock, Events: recorder, Metrics: o.Metrics})
 	slices := record.NewCache(reader)
@@ -107,7 +100,6 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 		answers:      approval.NewReader(approval.Options{Reader: reader, Clock: o.Clock, Approvers: approvers}),
 		floors:       o.Floors,
 		freezes:      o.Freezes,
-		marks:        &seal.Marks{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: o.Namespace},
 		scan:         o.Scan,
 		pollInterval: o.PollInterval,
 		permissions:  &permissions.Finder{Asker: permissions.Own(mgr.GetClient()), Mapper: mgr.GetRESTMapper()}}
@@ -129,7 +121,6 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 		return err
 	}
 	planner := planning.NewPlanner(planning.Options{Reader: reader, Writer: writer,
-		Doubt:    planning.UnprovenIn(mgr.GetAPIReader(), keys),
 		Policies: o.Policies, Findings: o.Findings, Changes: o.Changes, Clock: o.Clock, Events: recorder, Breakers: b,
 		Interval: o.PlanInterval, Delay: o.PlanDelay,
 		Tools: o.Tools, Reach: o.Reach, Floors: o.Floors})

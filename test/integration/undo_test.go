@@ -45,7 +45,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		return rem
 	}
 
-	It("undoes by a slice that a person has restored, and by no earlier state of it", func(ctx context.Context) {
+	It("undoes by a slice that a person has restored", func(ctx context.Context) {
 		rem := fixed(ctx, v1alpha1.AdmissionAudit)
 		slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: rem.Spec.Plan.Slices[0]}}
 		Expect(suite.Get(ctx, slice)).To(Succeed())

@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"evenkeel.dev/evenkeel/internal/seal"
 	"evenkeel.dev/evenkeel/test/cluster"
 	"evenkeel.dev/evenkeel/test/process"
 )
@@ -123,14 +122,6 @@ func (r *Rig) AsManager() client.Client {
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	return c
-}
-
-// Sealed is a client that writes plans and slices as the manager does, with its
-// key: as if the manager itself had, at another time.
-func (r *Rig) Sealed() client.Client {
-	GinkgoHelper()
-	as := r.AsManager()
-	return seal.NewClient(as, &seal.Keeper{Reader: as, Writer: as, Namespace: SystemNamespace})
 }
 
 // Binary is the path of Evenkeel's program.

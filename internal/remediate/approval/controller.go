@@ -4,7 +4,6 @@ package approval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,7 +29,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // Controller tells people what becomes of their answers to plans, and makes answers
@@ -96,9 +94,6 @@ func (s *Controller) tell(ctx context.Context, a *v1alpha1.RemediationApproval) 
 	if apierrors.IsNotFound(err) {
 		refused, _ := fate(a, nil, canary.Asked{}, s.approvers)
 		return s.write(ctx, a, nil, refused)
-	}
-	if errors.Is(err, seal.ErrUnproven) {
-		return nil // the plan says so itself, and its next change, or its deletion, brings us back
 	}
 	if err != nil {
 		return fmt.Errorf("read the plan of answer %s: %w", a.Name, err)

@@ -65,8 +65,6 @@ type Planner struct {
 	events    *events.Recorder
 	breakers  *breaker.Set
 	announced *announcements
-	// doubt says why a plan of a policy isn't known to be ours; nil asks nobody.
-	doubt func(ctx context.Context, policyName string) error
 	// interval and delay are as the options of these names say.
 	interval, delay time.Duration
 }
@@ -82,9 +80,6 @@ func (p *Planner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 	}
 	if v1alpha1.Malformed(pol) != "" {
 		return ctrl.Result{}, nil // nobody knows what it asks for; its next change is looked at
-	}
-	if doubtful, err := p.doubtful(ctx, pol); doubtful || err != nil {
-		return ctrl.Result{RequeueAfter: p.interval}, err
 	}
 	plans, err := p.plansOf(ctx, pol.Name)
 	if err != nil {
@@ -169,7 +164,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 	d.search = p.announced.search(pol.Name, d.origin())
 	outcome, refused, err := p.compose(ctx, &d, found)
 	if err != nil {
-		return p.notComposed(ctx, pol, err)
+		return 0, err
 	}
 	if refused != "" {
 		p.notPlanned(ctx, pol, refused)

@@ -27,12 +27,10 @@ import (
 
 // Options are what planning needs from the rest of the manager.
 type Options struct {
-	// Reader reads past every cache, and believes only records that are proven.
+	// Reader reads past every cache.
 	Reader client.Reader
-	// Writer writes plans, and proves what they record.
+	// Writer writes plans.
 	Writer client.Client
-	// Doubt says why a plan of a policy isn't known to be ours.
-	Doubt func(ctx context.Context, policyName string) error
 	// Policies is the catalog.
 	Policies PolicyStatus
 	// Findings is the scan's index.
@@ -59,7 +57,7 @@ type Options struct {
 
 // NewPlanner makes the planner.
 func NewPlanner(o Options) *Planner {
-	return &Planner{client: o.Writer, doubt: o.Doubt, status: o.Policies, findings: o.Findings, events: o.Events,
+	return &Planner{client: o.Writer, status: o.Policies, findings: o.Findings, events: o.Events,
 		changes: o.Changes, breakers: o.Breakers, announced: newAnnouncements(),
 		interval: cmp.Or(o.Interval, DefaultInterval), delay: cmp.Or(o.Delay, DefaultDelay),
 		drafter: drafter{reader: o.Reader, policies: o.Policies, clock: o.Clock,

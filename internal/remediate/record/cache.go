@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // Cache reads the slices of plans at work without fetching those again that
@@ -47,7 +46,7 @@ func (s *Cache) Read(ctx context.Context, rem *v1alpha1.Remediation) (*Records, 
 		if slice == nil {
 			slice, err = readSlice(ctx, s.reader, rem, name)
 		} else {
-			err = seal.CheckOwner(slice, rem) // the plan may be another one of that name by now
+			err = checkOwner(slice, rem) // the plan may be another one of that name by now
 		}
 		if err != nil {
 			return nil, err

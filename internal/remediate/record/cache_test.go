@@ -13,7 +13,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/recordtest"
-	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // library is a plan of three slices, which counts what is fetched.
@@ -111,7 +110,7 @@ func TestStaleCacheNeverWritesTwice(t *testing.T) {
 
 // A plan that is deleted and made again under its name isn't the one that the kept slices
 // belong to, though they haven't changed.
-func TestCacheProvesNothingToAnotherPlanOfTheName(t *testing.T) {
+func TestTheRecordsOfAnotherPlanOfTheNameAreNotRead(t *testing.T) {
 	l := newLibrary()
 	l.rem.UID = "first"
 	for _, slice := range l.Slices {
@@ -121,7 +120,15 @@ func TestCacheProvesNothingToAnotherPlanOfTheName(t *testing.T) {
 	s := NewCache(l)
 	l.read(t, s)
 	l.rem.UID, l.Fetched = "second", 0
-	if _, err := s.Read(context.Background(), l.rem); !errors.Is(err, seal.ErrUnproven) || l.Fetched != 0 {
-		t.Errorf("read from what is kept: %v, %d fetched; want %v", err, l.Fetched, seal.ErrUnproven)
+	var incomplete IncompleteError
+	if _, err := s.Read(context.Background(), l.rem); !errors.As(err, &incomplete) || !incomplete.Foreign ||
+		l.Fetched != 0 {
+		t.Errorf("read from what is kept: %v, %d fetched; want the records to be another plan's", err, l.Fetched)
+	}
+	for _, slice := range l.Slices {
+		slice.OwnerReferences = nil // as a backup tool restores it
+	}
+	if _, err := Read(context.Background(), l, l.rem); err != nil {
+		t.Errorf("records without an owner are adopted: %v", err)
 	}
 }

@@ -4,17 +4,18 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/rollout"
-	"evenkeel.dev/evenkeel/internal/seal"
 )
 
 // Records is a plan's targets with their records, as read from its slices. Changes
@@ -34,11 +35,19 @@ type Records struct {
 // Place is where a target stands: its slice, and its number there.
 type Place struct{ Slice, Record int }
 
-// IncompleteError says that a plan's slices aren't all there.
-type IncompleteError struct{ missing string }
+// IncompleteError reports that a slice of a plan isn't there, or is another plan's.
+type IncompleteError struct {
+	// Foreign: the slice belongs to a plan of the same name that was deleted.
+	Foreign bool
+	why     string
+}
 
-func (e IncompleteError) Error() string {
-	return fmt.Sprintf("slice %s of the plan doesn't exist", e.missing)
+func (e IncompleteError) Error() string { return e.why }
+
+// Unreadable reports that a plan's records can't be read until a person acts. Such a plan writes nothing.
+func Unreadable(err error) bool {
+	var incomplete IncompleteError
+	return errors.As(err, &incomplete)
 }
 
 // Read reads a plan's slices anew from the API server.
@@ -60,11 +69,22 @@ func readSlice(ctx context.Context, reader client.Reader, rem *v1alpha1.Remediat
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, slice)
 	switch {
 	case kube.Classify(err) == kube.Gone:
-		return nil, IncompleteError{missing: name}
+		return nil, IncompleteError{why: fmt.Sprintf("slice %s of the plan doesn't exist", name)}
 	case err != nil:
 		return nil, fmt.Errorf("read slice %s: %w", name, err)
 	}
-	return slice, seal.CheckOwner(slice, rem)
+	return slice, checkOwner(slice, rem)
+}
+
+// checkOwner returns an error if what a slice records was done by another plan of the name. A slice that a
+// backup tool restores without its owner is adopted again.
+func checkOwner(slice *v1alpha1.RemediationSlice, rem *v1alpha1.Remediation) error {
+	owner := metav1.GetControllerOfNoCopy(slice)
+	if len(slice.Records) == 0 || owner == nil || owner.UID == rem.UID {
+		return nil
+	}
+	return IncompleteError{Foreign: true, why: fmt.Sprintf("slice %s belongs to the plan with UID %q, and Remediation %s has "+
+		"%q: it was deleted and made again, by a restore for example", slice.Name, owner.UID, rem.Name, rem.UID)}
 }
 
 // Add appends the targets of a slice, which others may hold as well.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// usableSliceBytes leaves room for what the API server and the seal add to a slice.
+	// usableSliceBytes leaves room for what the API server adds to a slice.
 	usableSliceBytes = v1alpha1.MaxSliceBytes - 4<<10
 	// maxProposals bounds the proposals of one slice, in bytes: the records of writes
 	// need the rest.
