@@ -66,12 +66,10 @@ type Request struct {
 	Namespace string
 	// Name may be empty when the server is to generate it.
 	Name string
-	// Object is the object after the operation; nil on Delete. It may lack its managed fields: see ManagedFields.
+	// Object is the object after the operation; nil on Delete.
 	Object map[string]any
-	// OldObject is the object before the operation; nil on Create. It may lack its managed fields, too.
+	// OldObject is the object before the operation; nil on Create.
 	OldObject map[string]any
-	// ManagedFields are those that Object and OldObject lack; nil where they lack none. Whole puts them back.
-	ManagedFields *ManagedFields
 	// NamespaceObject is the Namespace that the object lives in; nil for a
 	// cluster-scoped object, or where it isn't known.
 	NamespaceObject map[string]any
@@ -81,8 +79,7 @@ type Request struct {
 	DryRun bool
 	// OwnFix says that Evenkeel itself asks, with a fix that it has judged before.
 	OwnFix bool
-	// Partial says that the objects weren't decoded: Object and OldObject are nil, or
-	// outlines that hold some of the metadata. No rule can judge them.
+	// Partial reports that the objects weren't decoded: Object and OldObject are nil.
 	Partial bool
 	// Audit says that an existing object is judged, not a request: user
 	// exemptions and operations don't apply.

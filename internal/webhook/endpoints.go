@@ -9,7 +9,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/review"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
@@ -21,7 +20,7 @@ import (
 // the API server knows this manager as.
 func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]http.Handler {
 	base := serving.Base{Reviews: s.reviews, Metrics: s.requests, Clock: s.Clock,
-		Log: (&intake.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))}
+		Log: (&serving.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))}
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
 		return &review.Handler{
 			Base:       base,

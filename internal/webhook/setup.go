@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime"
 	"strconv"
 
 	"github.com/go-logr/logr"
@@ -26,7 +25,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/certificates"
 	"evenkeel.dev/evenkeel/internal/webhook/configuration"
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/review"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
@@ -73,7 +71,7 @@ type setup struct {
 	verdicts  *review.Metrics
 	// self is the user that the API server knows this manager as.
 	self    string
-	reviews *intake.Reader
+	reviews *serving.Reader
 	// listening is nil once the server takes connections.
 	listening healthz.Checker
 }
@@ -127,10 +125,7 @@ func (s *setup) prepare(context.Context) error {
 	if s.verdicts, err = review.NewMetrics(s.Registerer); err != nil {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
-	s.reviews = intake.NewReader(intake.DefaultBounds(s.Memory, runtime.GOMAXPROCS(0)))
-	if err := serving.WatchReviews(s.Registerer, s.reviews); err != nil {
-		return fmt.Errorf("registering the metrics: %w", err)
-	}
+	s.reviews = serving.NewReader(s.Memory)
 	return nil
 }
 
@@ -149,11 +144,11 @@ func (s *setup) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := &intake.Server{
+	server := &serving.Server{
 		Address:  net.JoinHostPort(s.Host, strconv.Itoa(s.Port)),
 		Handlers: s.endpoints(namespaces, s.self),
 		TLS:      config,
-		Log:      intake.ConnectionLog((&intake.Quiet{Clock: s.Clock}).Logger(log)),
+		Log:      serving.ConnectionLog((&serving.Quiet{Clock: s.Clock}).Logger(log)),
 		Clock:    s.Clock,
 	}
 	if err := s.mgr.AddReadyzCheck("catalog", s.Catalog.Check); err != nil {
@@ -186,7 +181,7 @@ func ownName(ctx context.Context, c client.Client) (string, error) {
 // certifiedServer starts the server once there is a certificate: it would fail
 // without, and the manager starts servers before the controllers that bring one.
 type certifiedServer struct {
-	server    *intake.Server
+	server    *serving.Server
 	certified <-chan struct{}
 	certDir   string
 	log       logr.Logger

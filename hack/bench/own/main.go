@@ -25,7 +25,6 @@ import (
 	"evenkeel.dev/evenkeel/hack/bench/own/internal/rules"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/review"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
@@ -145,7 +144,7 @@ func handlerIn(known review.Namespaces, judge review.Judge) (http.Handler, error
 		return nil, err
 	}
 	return &review.Handler{
-		Base: serving.Base{Reviews: intake.NewReader(intake.DefaultBounds(1<<30, 2)), Metrics: metrics,
+		Base: serving.Base{Reviews: serving.NewReader(1 << 30), Metrics: metrics,
 			Clock: clock.RealClock{}, Log: logr.Discard()},
 		Class:      v1alpha1.FailurePolicyIgnore, // that of Gatekeeper's webhook
 		Judge:      func() review.Judge { return judge },

@@ -12,8 +12,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/internal/webhook/certificates"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // serve answers reviews over TLS by the webhook's own server, with the certificate of a directory, until ctx ends.
@@ -33,11 +33,11 @@ func serve(ctx context.Context, rules, engine string, port int, dir string) erro
 	if err := certificates.Follow(ctx, config, dir, logr.Discard()); err != nil {
 		return err
 	}
-	server := &intake.Server{
+	server := &serving.Server{
 		Address:  net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
 		Handlers: map[string]http.Handler{names.PathIgnore: h},
 		TLS:      config,
-		Log:      intake.ConnectionLog(logr.Discard()),
+		Log:      serving.ConnectionLog(logr.Discard()),
 		Clock:    clock.RealClock{},
 	}
 	return server.Start(ctx)

@@ -19,8 +19,6 @@ import (
 // concurrent use; nil has no condition.
 type Set struct {
 	conditions []prepared
-	// managedFields says that one may read those of an object.
-	managedFields bool
 }
 
 type prepared struct {
@@ -46,10 +44,9 @@ func Compile(conditions []v1alpha1.MatchCondition) (*Set, error) {
 					"the name %q is missing or another condition's: give each a name of its own", c.Name)})
 		}
 		seen[c.Name] = true
-		program, reads, found := compile(env, i, c.Expression)
+		program, found := compile(env, i, c.Expression)
 		problems = append(problems, found...)
 		set.conditions = append(set.conditions, prepared{name: c.Name, program: program})
-		set.managedFields = set.managedFields || reads
 	}
 	if len(problems) > 0 {
 		return nil, &CompileError{Problems: problems}
@@ -57,22 +54,22 @@ func Compile(conditions []v1alpha1.MatchCondition) (*Set, error) {
 	return set, nil
 }
 
-// compile prepares one expression. managedFields says that it may read those of an object.
-func compile(env *cel.Env, index int, expression string) (program cel.Program, managedFields bool, found []Problem) {
+// compile prepares one expression.
+func compile(env *cel.Env, index int, expression string) (cel.Program, []Problem) {
 	ast, issues := env.Compile(expression)
 	if issues.Err() != nil {
-		return nil, false, problemsOf(index, issues)
+		return nil, problemsOf(index, issues)
 	}
 	if !ast.OutputType().IsExactType(cel.BoolType) {
-		return nil, false, []Problem{
+		return nil, []Problem{
 			{Index: index, Row: 1, Col: 1,
 				Message: fmt.Sprintf("it must be true or false, but is of type %s", ast.OutputType())}}
 	}
 	program, err := env.Program(ast, cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 	if err != nil {
-		return nil, false, []Problem{{Index: index, Message: err.Error()}}
+		return nil, []Problem{{Index: index, Message: err.Error()}}
 	}
-	return program, mayReadManagedFields(ast), nil
+	return program, nil
 }
 
 // Match says that the policy judges the request. Conditions are for requests: an audit is
@@ -82,11 +79,7 @@ func (s *Set) Match(ctx context.Context, r *policy.Request) (bool, error) {
 	if s == nil || r.Audit || r.Before || r.Partial {
 		return true, nil
 	}
-	given, err := s.variables(r)
-	if err != nil {
-		return false, err
-	}
-	return s.ask(ctx, given)
+	return s.ask(ctx, variables(r))
 }
 
 func (s *Set) ask(ctx context.Context, given map[string]any) (bool, error) {

@@ -67,15 +67,8 @@ func requestType() *apiservercel.DeclType {
 	})
 }
 
-// variables are the request as an expression sees it, with managed fields where one may read them. As in Kubernetes,
-// what is empty and may be isn't there.
-func (s *Set) variables(r *policy.Request) (map[string]any, error) {
-	if s.managedFields {
-		var err error
-		if r, err = r.Whole(); err != nil {
-			return nil, err
-		}
-	}
+// variables are the request as an expression sees it. As in Kubernetes, what is empty and may be isn't there.
+func variables(r *policy.Request) map[string]any {
 	group := r.Kind.Group
 	if s, ok := policy.SubresourceOf(r); ok {
 		group = s.Parent.Group
@@ -92,7 +85,7 @@ func (s *Set) variables(r *policy.Request) (map[string]any, error) {
 	unlessEmpty(request, "subResource", r.SubResource)
 	unlessEmpty(request, "namespace", r.Namespace)
 	unlessEmpty(request, "name", r.Name)
-	return map[string]any{varObject: orNull(r.Object), varOldObject: orNull(r.OldObject), varRequest: request}, nil
+	return map[string]any{varObject: orNull(r.Object), varOldObject: orNull(r.OldObject), varRequest: request}
 }
 
 func unlessEmpty(fields map[string]any, name, value string) {

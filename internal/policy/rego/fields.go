@@ -33,9 +33,6 @@ func (r Read) Whole() bool {
 	return r.Object.Whole() && r.Request.Whole() && r.Review.Whole() && r.Gatekeeper.Whole() && r.Pod
 }
 
-// ManagedFields says that metadata.managedFields of the objects are read.
-func (r Read) ManagedFields() bool { return r.Object.Of("metadata").Of("managedFields") != nil }
-
 // reading is what the rules of a policy may read: of the object that is judged, object where the input has the object
 // or the old one, and pod where it has the Pod; and of the request.
 type reading struct {

@@ -150,35 +150,6 @@ func TestWhatNobodyReadsChangesNoVerdict(t *testing.T) {
 	}
 }
 
-// Topdown is given the managed fields, too, without which requests are decoded.
-func TestManagedFieldsThatNobodyReadsAreLeftOut(t *testing.T) {
-	r := podRequest()
-	r.ManagedFields = &policy.ManagedFields{}
-	decoded := 0
-	r.ManagedFields.Add(r.Object, func() ([]any, error) {
-		decoded++
-		return []any{map[string]any{"manager": "kubectl"}}, nil
-	})
-	c := compile(t, podPolicy(header+`deny contains c.image if some c in input.pod.spec.containers`)).
-		On(rego.CompiledEngine)
-	part, err := rego.NewInputOf(r, rego.ReadBy(r.Kind.GroupKind(), c))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Evaluate(t.Context(), part, time.Minute); decoded != 0 {
-		t.Error("they are decoded for a policy that doesn't read them")
-	}
-	whole, err := part.Whole()
-	if err != nil {
-		t.Fatal(err)
-	}
-	asks := compile(t, podPolicy(header+
-		`deny contains f.manager if some f in input.object.metadata.managedFields`)).On(rego.Topdown)
-	if got := asks.Evaluate(t.Context(), whole, time.Minute); len(got.Violations) != 1 || decoded != 1 {
-		t.Errorf("topdown sees %v, %v; decoded %d times", got.Violations, got.Err, decoded)
-	}
-}
-
 // What the compiled engine gives up for its budget is judged by topdown, which would take a field that nobody knew to
 // be read for one that isn't there.
 func TestWhatIsLeftToTopdownIsGivenAll(t *testing.T) {

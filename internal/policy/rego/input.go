@@ -68,12 +68,6 @@ func NewInput(r *policy.Request) (*Input, error) {
 // evaluated, whose decision says what is wrong with it, and must stay as it is until then. Topdown is given all, also
 // where the compiled engine leaves a policy to it.
 func NewInputOf(r *policy.Request, read Read) (*Input, error) {
-	if read.ManagedFields() {
-		var err error
-		if r, err = r.Whole(); err != nil {
-			return nil, err
-		}
-	}
 	judged := r.Judged()
 	if judged == nil {
 		return nil, fmt.Errorf("the %s request for %s %s holds no object to judge", r.Operation, r.Kind.GroupKind(),

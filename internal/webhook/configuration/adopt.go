@@ -9,7 +9,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"evenkeel.dev/evenkeel/internal/webhook/contest"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 )
 
@@ -43,22 +42,22 @@ func mutatingHooks(list []admissionregistrationv1.MutatingWebhook) []hook {
 	return out
 }
 
-func (h hook) entry() contest.Entry {
-	return contest.Entry{Name: h.name, Namespaces: *h.namespaces, Objects: *h.objects, Conditions: *h.conditions,
+func (h hook) entry() entry {
+	return entry{Name: h.name, Namespaces: *h.namespaces, Objects: *h.objects, Conditions: *h.conditions,
 		Own: h.name != names.WebhookFail && h.name != names.WebhookIgnore}
 }
 
 // narrowed is an entry to which others have added something.
 type narrowed struct {
 	webhook string
-	added   contest.Additions
+	added   additions
 }
 
 func (n narrowed) String() string { return n.webhook + ": " + n.added.String() }
 
 // adopt keeps in the entries that are wanted what others have added to those that
 // are there, as far as it only narrows them.
-func adopt(now, wanted []hook, applied []contest.Entry) []narrowed {
+func adopt(now, wanted []hook, applied []entry) []narrowed {
 	var out []narrowed
 	for _, w := range wanted {
 		for _, n := range now {
@@ -66,12 +65,12 @@ func adopt(now, wanted []hook, applied []contest.Entry) []narrowed {
 				continue
 			}
 			is, want := n.entry(), w.entry()
-			added := contest.Added(&is, lastApplied(applied, &is), &want)
+			added := addedTo(&is, lastApplied(applied, &is), &want)
 			if added.None() {
 				continue
 			}
-			*w.namespaces = contest.Joined(want.Namespaces, is.Namespaces, added.Namespaces)
-			*w.objects = contest.Joined(want.Objects, is.Objects, added.Objects)
+			*w.namespaces = joined(want.Namespaces, is.Namespaces, added.Namespaces)
+			*w.objects = joined(want.Objects, is.Objects, added.Objects)
 			*w.conditions = append(want.Conditions, added.Conditions...)
 			out = append(out, narrowed{webhook: w.name, added: added})
 		}
@@ -81,7 +80,7 @@ func adopt(now, wanted []hook, applied []contest.Entry) []narrowed {
 
 // lastApplied is what an entry was narrowed to when it was written last. Where that
 // isn't known, all of it is taken for ours.
-func lastApplied(applied []contest.Entry, is *contest.Entry) *contest.Entry {
+func lastApplied(applied []entry, is *entry) *entry {
 	for i := range applied {
 		if applied[i].Name == is.Name {
 			return &applied[i]
@@ -91,8 +90,8 @@ func lastApplied(applied []contest.Entry, is *contest.Entry) *contest.Entry {
 }
 
 // appliedOf reads the annotation; nothing when it isn't there or can't be read.
-func appliedOf(annotations map[string]string) []contest.Entry {
-	var out []contest.Entry
+func appliedOf(annotations map[string]string) []entry {
+	var out []entry
 	if err := json.Unmarshal([]byte(annotations[annotationApplied]), &out); err != nil {
 		return nil
 	}
@@ -101,7 +100,7 @@ func appliedOf(annotations map[string]string) []contest.Entry {
 
 // appliedText is the annotation for the entries that are wanted.
 func appliedText(wanted []hook) (string, error) {
-	entries := make([]contest.Entry, 0, len(wanted))
+	entries := make([]entry, 0, len(wanted))
 	for _, w := range wanted {
 		entries = append(entries, w.entry())
 	}
@@ -122,7 +121,7 @@ func Narrowings(validating *admissionregistrationv1.ValidatingWebhookConfigurati
 		for _, h := range hooks {
 			is := h.entry()
 			before := lastApplied(applied, &is)
-			if added := contest.Added(&is, before, before); !added.None() {
+			if added := addedTo(&is, before, before); !added.None() {
 				out = append(out, narrowed{webhook: h.name, added: added}.String())
 			}
 		}

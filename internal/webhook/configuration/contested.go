@@ -14,12 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/webhook/contest"
 )
 
 // contested is what the writer remembers of one configuration: who else writes it.
 type contested struct {
-	pace contest.Pace
+	pace pace
 	// written identifies what was wanted when it was written last, by this process.
 	written string
 	// told are the additions that were told last.

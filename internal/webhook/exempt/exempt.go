@@ -54,8 +54,7 @@ func Request(r *policy.Request) bool {
 		object(r)
 }
 
-// object decides by the objects, or their outlines. Of those that weren't read
-// at all it isn't known that something is missing.
+// object decides by the objects. Of those that weren't read it isn't known that something is missing.
 func object(r *policy.Request) bool {
 	if r.Judged() == nil {
 		return !r.Partial

@@ -26,7 +26,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
 )
@@ -159,7 +158,7 @@ func TestTheNamespaceOfWhatCantBeRead(t *testing.T) {
 			h := newHandler(t, serving.Class(p), webhooktest.NewCatalog(t, p))
 			namespaces := &askedNamespaces{err: tc.err}
 			h.Namespaces = namespaces
-			if got := answerOf(t, h, sentAs(t, intake.TooDeep, tc.change...)); got.Allowed == tc.refused {
+			if got := answerOf(t, h, sentAs(t, serving.Undecodable, tc.change...)); got.Allowed == tc.refused {
 				t.Errorf("%s: allowed %t", tc.reason, got.Allowed)
 			}
 			if diff := cmp.Diff(tc.asked, namespaces.asked); diff != "" {
@@ -175,7 +174,7 @@ func TestPoliciesThatCantJudgeAreListedUpToABound(t *testing.T) {
 		policies = append(policies, webhooktest.NewPolicy(fmt.Sprintf("p%d", i), webhooktest.PrivilegedRego))
 	}
 	h := newHandler(t, serving.Class(policies[0]), webhooktest.NewCatalog(t, policies...))
-	got := answerOf(t, h, sentAs(t, intake.TooDeep)).Status.Message
+	got := answerOf(t, h, sentAs(t, serving.Undecodable)).Status.Message
 	if strings.Count(got, "\n- ") != serving.MaxViolationLines || !strings.Contains(got, "\nand 2 more") {
 		t.Errorf("want %d policies and 2 more, got\n%s", serving.MaxViolationLines, got)
 	}

@@ -28,10 +28,6 @@ func since(ctx context.Context, judge Judge, r *policy.Request, res *catalog.Res
 	if !allowsExisting(res.Definition, r) {
 		return policy.Change{Counted: res.Violations}, nil
 	}
-	r, err := r.Whole() // a violation may be anywhere
-	if err != nil {
-		return policy.Change{}, err
-	}
 	before, err := violationsBefore(ctx, judge, r, res.Policy)
 	if err != nil {
 		return policy.Change{}, err

@@ -10,7 +10,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/webhook/exempt"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
@@ -58,7 +57,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (h *Handler) answer(ctx context.Context, review *intake.Review) (serving.Response, string) {
+func (h *Handler) answer(ctx context.Context, review *serving.Review) (serving.Response, string) {
 	req := review.Request
 	if exempt.Request(req) || ownRollback(review, h.Self) {
 		return serving.Response{UID: req.UID, Allowed: true}, serving.DecisionAllowed

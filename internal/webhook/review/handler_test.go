@@ -281,10 +281,10 @@ func TestHandlerRefusesBadReviews(t *testing.T) {
 			want: http.StatusBadRequest, wantText: "no request"},
 		"a body over the limit that tells nothing": {
 			body: bytes.NewReader(append(bytes.Repeat([]byte(" "), 41<<20), good...)),
-			want: http.StatusRequestEntityTooLarge, wantText: "more than 40 MiB"},
+			want: http.StatusRequestEntityTooLarge, wantText: "more than 37 MiB"},
 		"a body over the limit of unknown length that tells nothing": {
 			body: io.MultiReader(bytes.NewReader(bytes.Repeat([]byte(" "), 41<<20)), bytes.NewReader(good)),
-			want: http.StatusRequestEntityTooLarge, wantText: "more than 40 MiB"},
+			want: http.StatusRequestEntityTooLarge, wantText: "more than 37 MiB"},
 		"another method": {
 			method: http.MethodGet, body: bytes.NewReader(good), want: http.StatusMethodNotAllowed, wantText: "POST"},
 		"another content type": {

@@ -10,7 +10,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/prose"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
@@ -18,7 +17,7 @@ import (
 // refuse a violation refuses, of either class: what nobody judged may hold one, and
 // whoever writes an object decides how hard it is to read. failurePolicy Ignore is
 // for a webhook that doesn't answer; this one does.
-func (h *Handler) answerUnread(ctx context.Context, review *intake.Review) (serving.Response, string) {
+func (h *Handler) answerUnread(ctx context.Context, review *serving.Review) (serving.Response, string) {
 	req := review.Request
 	if req.Namespace != "" {
 		// Where the namespace isn't known, every policy that selects by it counts.
@@ -67,7 +66,7 @@ func actionOf(judge Judge, p *v1alpha1.ClusterRegoPolicy, now time.Time) v1alpha
 }
 
 // unreadDenial names the policies that would have had to judge the object.
-func unreadDenial(review *intake.Review, refusing []*v1alpha1.ClusterRegoPolicy) string {
+func unreadDenial(review *serving.Review, refusing []*v1alpha1.ClusterRegoPolicy) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is refused because it can't be judged: %s. It would have to be by",
 		serving.Describe(review.Request), review.Unread)
@@ -88,7 +87,7 @@ func unreadDenial(review *intake.Review, refusing []*v1alpha1.ClusterRegoPolicy)
 }
 
 // unreadNotes are for the audit log, like those of a verdict.
-func unreadNotes(review *intake.Review, lists ...[]*v1alpha1.ClusterRegoPolicy) map[string]string {
+func unreadNotes(review *serving.Review, lists ...[]*v1alpha1.ClusterRegoPolicy) map[string]string {
 	notes := map[string]string{}
 	for _, list := range lists {
 		for _, p := range list {

@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
@@ -24,7 +23,7 @@ import (
 
 // sentAs is a review with the fields of its request in the API server's order, and a
 // privileged Deployment that can't be read for the reason given.
-func sentAs(t *testing.T, reason intake.Reason, change ...func(tree)) []byte {
+func sentAs(t *testing.T, reason serving.Reason, change ...func(tree)) []byte {
 	t.Helper()
 	review := webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil, change...)
 	request := review["request"].(tree)
@@ -33,10 +32,10 @@ func sentAs(t *testing.T, reason intake.Reason, change ...func(tree)) []byte {
 		object = request["oldObject"]
 	}
 	if object, ok := object.(tree); ok {
-		object["status"] = map[intake.Reason]any{
-			intake.TooLarge: strings.Repeat("<", 7<<20),
-			intake.TooMany:  slices.Repeat([]any{tree{}}, 400000),
-			intake.TooDeep:  "DEEP",
+		object["status"] = map[serving.Reason]any{
+			serving.TooLarge:    strings.Repeat("<", 7<<20),
+			serving.TooMany:     slices.Repeat([]any{tree{}}, 400000),
+			serving.Undecodable: "DEEP",
 		}[reason]
 	}
 	var parts []string
@@ -47,7 +46,7 @@ func sentAs(t *testing.T, reason intake.Reason, change ...func(tree)) []byte {
 		}
 	}
 	body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{` + strings.Join(parts, ",") + `}}`
-	return []byte(strings.ReplaceAll(body, `"DEEP"`, strings.Repeat("[", 10000)+strings.Repeat("]", 10000)))
+	return []byte(strings.ReplaceAll(body, `"DEEP"`, strings.Repeat("[", 10001)+strings.Repeat("]", 10001)))
 }
 
 func answerOf(t *testing.T, h http.Handler, body []byte) serving.Response {
@@ -61,8 +60,8 @@ func answerOf(t *testing.T, h http.Handler, body []byte) serving.Response {
 }
 
 // readingAll are the ways in which an object can't be read.
-func readingAll() []intake.Reason {
-	return []intake.Reason{intake.TooLarge, intake.TooMany, intake.TooDeep}
+func readingAll() []serving.Reason {
+	return []serving.Reason{serving.TooLarge, serving.TooMany, serving.Undecodable}
 }
 
 func TestWhatCannotBeReadIsRefusedByNameUnderDeny(t *testing.T) {
@@ -126,13 +125,6 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 			refused: true},
 		"a subresource that is never judged": {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego),
 			change: func(r tree) { r["subResource"] = "status" }},
-		"what only takes finalizers off": {
-			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), change: takingFinalizersOff(nil),
-		},
-		"what takes finalizers off and changes more": {
-			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego),
-			change: takingFinalizersOff(tree{"replicas": 7}), refused: true,
-		},
 		"the manager's own rollback": {
 			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), change: func(r tree) {
 				r["userInfo"] = tree{"username": "system:serviceaccount:evenkeel-system:evenkeel"}
@@ -148,29 +140,13 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 			if tc.change != nil {
 				change = append(change, tc.change)
 			}
-			got := answerOf(t, h, sentAs(t, intake.TooDeep, change...))
+			got := answerOf(t, h, sentAs(t, serving.Undecodable, change...))
 			if got.Allowed == tc.refused ||
 				tc.warned != (len(got.Warnings) == 1 &&
 					strings.HasPrefix(got.Warnings[0], "not judged: policy p: its ")) {
 				t.Errorf("%s: got %+v", tc.reason, got)
 			}
 		})
-	}
-}
-
-// takingFinalizersOff makes an update of an object that is being deleted.
-func takingFinalizersOff(spec any) func(tree) {
-	return func(r tree) {
-		object, old := r["object"].(tree), webhooktest.Deployment("web", true)
-		old["status"] = "DEEP"
-		for _, o := range []tree{object, old} {
-			webhooktest.Set(o, "2026-03-01T12:00:00Z", "metadata", "deletionTimestamp")
-		}
-		webhooktest.Set(old, []any{"a"}, "metadata", "finalizers")
-		if spec != nil {
-			object["spec"] = spec
-		}
-		r["operation"], r["oldObject"] = "UPDATE", old
 	}
 }
 
@@ -183,14 +159,14 @@ func TestAWaiverByNameLetsInWhatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newHandler(t, v1alpha1.FailurePolicyFail, c)
-	if got := answerOf(t, h, sentAs(t, intake.TooMany)); !got.Allowed {
+	if got := answerOf(t, h, sentAs(t, serving.TooMany)); !got.Allowed {
 		t.Errorf("by name: %+v", got.Status)
 	}
 	e.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	if err := c.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}
-	if got := answerOf(t, h, sentAs(t, intake.TooMany)); got.Allowed {
+	if got := answerOf(t, h, sentAs(t, serving.TooMany)); got.Allowed {
 		t.Error("labels that weren't read must waive nothing")
 	}
 }
@@ -201,17 +177,14 @@ func TestWhoIsTurnedAwayIsToldToTryAgain(t *testing.T) {
 			t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego,
 				webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))))
 	h.Timeout = 100 * time.Millisecond
-	h.Reviews = intake.NewReader(intake.Bounds{Memory: 256 << 20, Review: 1 << 20, Processors: 1})
-	// The user holds all that one user may.
-	for range 4 {
-		r := httptest.NewRequest(http.MethodPost, names.PathIgnore, bytes.NewReader(sentAs(t, "")))
-		r.Header.Set("Content-Type", "application/json")
-		review, err := h.Reviews.Read(r.Context(), httptest.NewRecorder(), r, h.Clock.Now())
-		if err != nil || review.Unread != nil {
-			t.Fatal(err, review)
-		}
-		defer review.Done()
+	h.Reviews = serving.NewReader(4)
+	r := httptest.NewRequest(http.MethodPost, names.PathIgnore, bytes.NewReader(sentAs(t, "")))
+	r.Header.Set("Content-Type", "application/json")
+	review, err := h.Reviews.Read(r.Context(), httptest.NewRecorder(), r, h.Clock.Now())
+	if err != nil || review.Unread != nil {
+		t.Fatal(err, review)
 	}
+	defer review.Done() // until then it holds all that there is
 	got := answerOf(t, h, sentAs(t, ""))
 	if got.Allowed || got.Status.Code != http.StatusTooManyRequests ||
 		got.Status.Details.RetryAfterSeconds != serving.RetryAfter ||

@@ -95,10 +95,6 @@ func (m *maker) standing(ctx context.Context, judge Judge, r *policy.Request, re
 // declaredBy are those of the violations that stand in the workload's template.
 func declaredBy(ctx context.Context, workload map[string]any, owner match.Owner, judge Judge, r *policy.Request,
 	res *catalog.Result, violations []policy.Violation) ([]policy.Violation, error) {
-	r, err := r.Whole() // a violation may be anywhere
-	if err != nil {
-		return nil, err
-	}
 	declared := *r
 	declared.Object = asDeclared(r, workload, owner.GroupKind())
 	verdict, matched := judge.EvaluateOne(ctx, res.Policy, &declared)

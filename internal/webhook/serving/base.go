@@ -10,13 +10,12 @@ import (
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // Base is what every endpoint reads, counts and logs with.
 type Base struct {
 	// Reviews reads them, within its bounds.
-	Reviews *intake.Reader
+	Reviews *Reader
 	Metrics *Metrics
 	Clock   clock.PassiveClock
 	// Log is bounded: anybody may bring about what is logged.
@@ -35,12 +34,7 @@ func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string,
 		return
 	}
 	defer review.Done()
-	req, err := review.Whole()
-	if err != nil {
-		ServeMalformed(w, err)
-		b.Metrics.Answered(endpoint, review.Request, DecisionBad, b.Clock.Since(start))
-		return
-	}
+	req := review.Request
 	var resp Response
 	decision := DecisionUnread
 	if review.Unread != nil {
@@ -55,7 +49,7 @@ func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string,
 }
 
 // refuseUnread refuses what can't be read.
-func (b *Base) refuseUnread(endpoint string, review *intake.Review) Response {
+func (b *Base) refuseUnread(endpoint string, review *Review) Response {
 	b.Metrics.Unread(endpoint, review.Unread.Reason, OutcomeRefused)
 	b.Log.Info("An object of Evenkeel's own couldn't be read, so it is refused", "endpoint", endpoint, "name",
 		review.Name, "reason", review.Unread.Error())

@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // Metrics are the figures of admission requests, whatever they are about. Labels never hold names of objects.
@@ -54,7 +53,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 			Name: "evenkeel_admission_unread_total",
 			Help: "Admission requests whose object couldn't be read and so wasn't judged, dry runs included, by " +
 				"endpoint (fail, ignore, policy, strategy, waiver, approval, records, stamp), reason (too_large, " +
-				"too_many_values, too_deep, undecodable, incomplete, busy) and outcome (refused; passed where no " +
+				"too_many_values, undecodable, incomplete, busy) and outcome (refused; passed where no " +
 				"Deny policy concerns it).",
 		}, []string{"endpoint", "reason", "outcome"}),
 	}
@@ -80,7 +79,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 // isn't one to Prometheus.
 func (m *Metrics) expect() {
 	for _, endpoint := range []string{"fail", "ignore"} {
-		for _, reason := range intake.Reasons() {
+		for _, reason := range Reasons() {
 			for _, outcome := range []string{OutcomeRefused, OutcomePassed} {
 				m.unread.WithLabelValues(endpoint, string(reason), outcome)
 			}
@@ -105,25 +104,6 @@ func (m *Metrics) Answered(endpoint string, req *policy.Request, decision string
 }
 
 // Unread counts a request that couldn't be read.
-func (m *Metrics) Unread(endpoint string, reason intake.Reason, outcome string) {
+func (m *Metrics) Unread(endpoint string, reason Reason, outcome string) {
 	m.unread.WithLabelValues(endpoint, string(reason), outcome).Inc()
-}
-
-// WatchReviews registers how full the reader of reviews is.
-func WatchReviews(registerer prometheus.Registerer, reviews *intake.Reader) error {
-	for _, c := range []prometheus.Collector{
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "evenkeel_admission_reserved_bytes",
-			Help: "Memory that is reserved for admission reviews in work, of --admission-memory.",
-		}, func() float64 { reserved, _ := reviews.Load(); return float64(reserved) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "evenkeel_admission_waiting_requests",
-			Help: "Admission reviews that wait for memory to be read or judged.",
-		}, func() float64 { _, waiting := reviews.Load(); return float64(waiting) }),
-	} {
-		if err := registerer.Register(c); err != nil {
-			return err
-		}
-	}
-	return nil
 }

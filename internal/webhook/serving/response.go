@@ -9,8 +9,6 @@ import (
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // Response is the answer to a review (AdmissionResponse of admission.k8s.io/v1).
@@ -36,7 +34,7 @@ type responseReview struct {
 
 // Write sends an answer.
 func Write(w http.ResponseWriter, resp Response) error {
-	body, err := json.Marshal(responseReview{APIVersion: intake.APIVersion, Kind: intake.Kind, Response: resp})
+	body, err := json.Marshal(responseReview{APIVersion: APIVersion, Kind: Kind, Response: resp})
 	if err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
@@ -57,7 +55,7 @@ func Refusal(code int32, reason metav1.StatusReason, message string) *metav1.Sta
 // answered with one.
 func ServeMalformed(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
-	var refused *intake.Refused
+	var refused *Refused
 	if errors.As(err, &refused) {
 		status = refused.Status
 	}

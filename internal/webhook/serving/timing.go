@@ -6,8 +6,6 @@ import (
 	"context"
 	"net/http"
 	"time"
-
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // DefaultTimeout is how long the API server waits for an answer.
@@ -15,8 +13,8 @@ const DefaultTimeout = 5 * time.Second
 
 // Read reads a review. It takes half of the time at most, so that the other half is
 // left to judge in.
-func Read(ctx context.Context, from *intake.Reader, w http.ResponseWriter, r *http.Request, limit time.Duration,
-	now time.Time) (*intake.Review, error) {
+func Read(ctx context.Context, from *Reader, w http.ResponseWriter, r *http.Request, limit time.Duration,
+	now time.Time) (*Review, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit/2)
 	defer cancel()
 	return from.Read(ctx, w, r, now)

@@ -6,8 +6,6 @@ import (
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 )
 
 // RetryAfter is when whoever was turned away may try again, in seconds. Clients
@@ -15,7 +13,7 @@ import (
 const RetryAfter = 1
 
 // UnreadStatus is the status of a refusal: try again, or never as it is.
-func UnreadStatus(review *intake.Review, message string) *metav1.Status {
+func UnreadStatus(review *Review, message string) *metav1.Status {
 	if !review.Unread.Reason.Passing() {
 		return Refusal(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, message)
 	}

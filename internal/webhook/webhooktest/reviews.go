@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // Review is the AdmissionReview of a Deployment, as the API server sends it.
@@ -44,7 +44,7 @@ func Review(operation string, object, old Tree, change ...func(Tree)) Tree {
 func DryRun(request Tree) { request["dryRun"] = true }
 
 // Reader has the bounds that ship.
-func Reader() *intake.Reader { return intake.NewReader(intake.DefaultBounds(256<<20, 2)) }
+func Reader() *serving.Reader { return serving.NewReader(256 << 20) }
 
 // Post sends a review with the time that the API server has.
 func Post(h http.Handler, body []byte) *httptest.ResponseRecorder {

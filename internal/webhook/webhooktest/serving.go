@@ -15,7 +15,6 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
@@ -50,7 +49,7 @@ func answerIn(t testing.TB, w *httptest.ResponseRecorder) serving.Response {
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
 		t.Fatalf("the answer isn't JSON: %v", err)
 	}
-	if out.APIVersion != intake.APIVersion || out.Kind != intake.Kind || out.Response.UID != "705ab4f5" {
+	if out.APIVersion != serving.APIVersion || out.Kind != serving.Kind || out.Response.UID != "705ab4f5" {
 		t.Fatalf("the answer isn't an AdmissionReview of the same uid: %s", w.Body)
 	}
 	return out.Response

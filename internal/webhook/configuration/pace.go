@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package contest
+package configuration
 
 import "time"
 
@@ -13,14 +13,14 @@ const (
 	quiet = 2 * maxPause
 )
 
-// Pace bounds how often one thing is restored. The zero value is ready to use.
-type Pace struct {
+// pace bounds how often one thing is restored. The zero value is ready to use.
+type pace struct {
 	times int
 	last  time.Time
 }
 
 // Wait is how long to wait until something may be restored; zero for now.
-func (p *Pace) Wait(now time.Time) time.Duration {
+func (p *pace) Wait(now time.Time) time.Duration {
 	if p.times == 0 || now.Sub(p.last) >= quiet {
 		return 0
 	}
@@ -32,7 +32,7 @@ func (p *Pace) Wait(now time.Time) time.Duration {
 }
 
 // Restored notes that something was restored.
-func (p *Pace) Restored(now time.Time) {
+func (p *pace) Restored(now time.Time) {
 	if now.Sub(p.last) >= quiet {
 		p.times = 0
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package intake
+package serving
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 // Reviews of 18 MB, as updates of 1.5 MB can be, arrive one after the other over a
 // real connection: what one of them held of its windows is given back.
 func TestLargeReviewsArrive(t *testing.T) {
-	reader := NewReader(DefaultBounds(256<<20, 2))
+	reader := NewReader(256 << 20)
 	read := make(chan error, 10)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Minute)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package intake
+package serving
 
 import (
 	"fmt"
@@ -17,8 +17,6 @@ const (
 	TooLarge Reason = "too_large"
 	// TooMany: the objects hold more values than there is memory for.
 	TooMany Reason = "too_many_values"
-	// TooDeep: the objects are nested deeper than is decoded.
-	TooDeep Reason = "too_deep"
 	// Undecodable: an object isn't one.
 	Undecodable Reason = "undecodable"
 	// Busy: there was no room in time. The same request may be judged a moment later.
@@ -29,7 +27,7 @@ const (
 
 // Reasons are all of them.
 func Reasons() []Reason {
-	return []Reason{TooLarge, TooMany, TooDeep, Undecodable, Busy, Incomplete}
+	return []Reason{TooLarge, TooMany, Undecodable, Busy, Incomplete}
 }
 
 // Passing says that the same request may well be judged a moment later.
@@ -54,7 +52,7 @@ type Review struct {
 	// Partial then.
 	Unread *Unread
 
-	releases []func()
+	release func()
 }
 
 // FieldManager is the field manager of the request that is reviewed.
@@ -63,17 +61,11 @@ func (r *Review) FieldManager() string {
 	return name
 }
 
-// Done gives back what was reserved. Whoever reads a review calls it once the
-// answer is made.
-func (r *Review) Done() {
-	for _, release := range r.releases {
-		release()
-	}
-	r.releases = nil
-}
+// Done releases the memory that was reserved. The caller of Read calls it once, when the answer is made.
+func (r *Review) Done() { r.release() }
 
 // without says why the objects aren't decoded.
 func (r *Review) without(why *Unread) *Review {
-	r.Unread, r.Partial = why, true
+	r.Object, r.OldObject, r.Unread, r.Partial = nil, nil, why, true
 	return r
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package intake_test
+package serving_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // shapes are specs that cost much memory for their length.
@@ -70,13 +70,13 @@ func TestTheReservedMemoryIsEnough(t *testing.T) {
 					oldObject = object
 				}
 				body := review(operation, object, oldObject, "")
-				reader := intake.NewReader(intake.DefaultBounds(1<<30, 1))
+				reader := serving.NewReader(1 << 30)
 				before := heap()
 				read, err := readOf(reader, body)
 				if err != nil || read.Unread != nil {
 					t.Fatalf("%v %v", err, read.Unread)
 				}
-				reserved, _ := reader.Load()
+				reserved := serving.Cost([]byte(body))
 				kept := []any{read, inputs(t, read.Request)}
 				used := heap() - before
 				runtime.KeepAlive(kept)
@@ -107,13 +107,13 @@ func TestWhatIsKeptOfAnUnreadReviewFitsWhatIsReserved(t *testing.T) {
 			","+strings.TrimSuffix(many[1:], "}")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			reader := intake.NewReader(intake.DefaultBounds(256<<20, 1))
+			reader := serving.NewReader(256 << 20)
 			before := heap()
 			read, err := readOf(reader, body)
 			if err != nil {
 				t.Fatal(err)
 			}
-			reserved, _ := reader.Load()
+			reserved := serving.Cost([]byte(body))
 			used := heap() - before
 			runtime.KeepAlive(read)
 			runtime.KeepAlive(body)
@@ -158,10 +158,25 @@ func review(operation, object, oldObject, more string) string {
 		more + `}}`
 }
 
-func readOf(reader *intake.Reader, body string) (*intake.Review, error) {
+func readOf(reader *serving.Reader, body string) (*serving.Review, error) {
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	return reader.Read(ctx, httptest.NewRecorder(), r, time.Unix(1e9, 0))
+}
+
+// What is reserved while a review arrives is enough for it, whatever it holds.
+func TestNoTextIsDenserThanTheDensest(t *testing.T) {
+	for name, shape := range shapes {
+		if text := []byte(shape(1000)); serving.Cost(text) > serving.DensestText*int64(len(text)) {
+			t.Errorf("%s: %d bytes cost %d", name, len(text), serving.Cost(text))
+		}
+	}
+	for _, text := range []string{"{},", "[],", "{", "[[[[", "0,", ":,", `"",`, "[", ""} {
+		text := []byte(strings.Repeat(text, 1000))
+		if serving.Cost(text) > serving.DensestText*int64(len(text)) {
+			t.Errorf("%.10s: %d bytes cost %d", text, len(text), serving.Cost(text))
+		}
+	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package contest_test
+package configuration
 
 import (
 	"testing"
@@ -9,8 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"evenkeel.dev/evenkeel/internal/webhook/contest"
 )
 
 func selector(expressions ...metav1.LabelSelectorRequirement) *metav1.LabelSelector {
@@ -30,50 +28,50 @@ var (
 func TestAdded(t *testing.T) {
 	cases := map[string]struct {
 		reason               string
-		now, applied, wanted contest.Entry
-		want                 contest.Additions
+		now, applied, wanted entry
+		want                 additions
 		text                 string
 	}{
 		"an expression that a cloud adds is kept": {
-			now: contest.Entry{Namespaces: selector(ours, theirs)}, applied: contest.Entry{Namespaces: selector(ours)},
-			wanted: contest.Entry{Namespaces: selector(ours)},
-			want:   contest.Additions{Namespaces: *selector(theirs)}, text: "namespaceSelector !control-plane",
+			now: entry{Namespaces: selector(ours, theirs)}, applied: entry{Namespaces: selector(ours)},
+			wanted: entry{Namespaces: selector(ours)},
+			want:   additions{Namespaces: *selector(theirs)}, text: "namespaceSelector !control-plane",
 		},
 		"what we applied before isn't taken for theirs": {
 			reason: "a flag has changed since",
-			now:    contest.Entry{Namespaces: selector(before)}, applied: contest.Entry{Namespaces: selector(before)},
-			wanted: contest.Entry{Namespaces: selector(ours)},
+			now:    entry{Namespaces: selector(before)}, applied: entry{Namespaces: selector(before)},
+			wanted: entry{Namespaces: selector(ours)},
 		},
 		"what they have removed isn't an addition": {
 			reason: "it is restored",
-			now:    contest.Entry{Namespaces: selector()}, applied: contest.Entry{Namespaces: selector(ours)},
-			wanted: contest.Entry{Namespaces: selector(ours)},
+			now:    entry{Namespaces: selector()}, applied: entry{Namespaces: selector(ours)},
+			wanted: entry{Namespaces: selector(ours)},
 		},
 		"labels and conditions are kept too": {
-			now: contest.Entry{Objects: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+			now: entry{Objects: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 				Conditions: []admissionregistrationv1.MatchCondition{isTheir}},
-			want: contest.Additions{Objects: metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+			want: additions{Objects: metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 				Conditions: []admissionregistrationv1.MatchCondition{isTheir}},
 			text: "objectSelector a=b; matchCondition theirs",
 		},
 		"a condition of ours that they changed isn't theirs": {
-			now: contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{
+			now: entry{Conditions: []admissionregistrationv1.MatchCondition{
 				{Name: isOurs.Name, Expression: "false"}}},
-			applied: contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}},
-			wanted:  contest.Entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}},
+			applied: entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}},
+			wanted:  entry{Conditions: []admissionregistrationv1.MatchCondition{isOurs}},
 		},
 		"nobody chooses which of Evenkeel's own objects are checked": {
 			reason: "whoever leaves a stamp out speaks in another's name; namespaces hold none of these but waivers",
-			now: contest.Entry{Namespaces: selector(theirs),
+			now: entry{Namespaces: selector(theirs),
 				Objects:    &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 				Conditions: []admissionregistrationv1.MatchCondition{isTheir}},
-			wanted: contest.Entry{Own: true}, want: contest.Additions{Namespaces: *selector(theirs)},
+			wanted: entry{Own: true}, want: additions{Namespaces: *selector(theirs)},
 			text: "namespaceSelector !control-plane",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := contest.Added(&tc.now, &tc.applied, &tc.wanted)
+			got := addedTo(&tc.now, &tc.applied, &tc.wanted)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got)\n%s", tc.reason, diff)
 			}
@@ -90,7 +88,7 @@ func TestJoinedKeepsBoth(t *testing.T) {
 		"ours first, if it isn't": {now: selector(theirs), want: selector(ours, theirs)},
 		"without what was ours":   {now: selector(before, theirs), want: selector(ours, theirs)},
 	} {
-		if diff := cmp.Diff(tc.want, contest.Joined(selector(ours), tc.now, *selector(theirs))); diff != "" {
+		if diff := cmp.Diff(tc.want, joined(selector(ours), tc.now, *selector(theirs))); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
 	}
@@ -98,7 +96,7 @@ func TestJoinedKeepsBoth(t *testing.T) {
 
 func TestThePausesGrowAndBeginAnew(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	var p contest.Pace
+	var p pace
 	puts := 0
 	for end := now.Add(24 * time.Hour); now.Before(end); puts++ {
 		now = now.Add(p.Wait(now))

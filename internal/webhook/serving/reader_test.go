@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package intake_test
+package serving_test
 
 import (
 	"encoding/json"
@@ -17,10 +17,10 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
-func small() *intake.Reader { return intake.NewReader(intake.DefaultBounds(256<<20, 2)) }
+func small() *serving.Reader { return serving.NewReader(256 << 20) }
 
 const config = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","labels":{"team":"x"},"finalizers":["b"]},"data":{"n":9007199254740993}}`
 
@@ -66,7 +66,7 @@ func TestWhatTheClientAskedForIsRead(t *testing.T) {
 	want := &policy.Request{
 		RequestKind:        &policy.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"},
 		RequestResource:    &policy.GroupVersionResource{Group: "apps", Version: "v1beta1", Resource: "deployments"},
-		RequestSubResource: "scale", UserInfo: policy.UserInfo{Username: "ann", UID: "7",
+		RequestSubResource: "scale", UserInfo: policy.UserInfo{Username: "ann", UID: "7", Groups: []string{"developers"},
 			Extra: map[string][]string{"scopes": {"view", "edit"}}}}
 	if diff := cmp.Diff(want, &policy.Request{RequestKind: got.RequestKind, RequestResource: got.RequestResource,
 		RequestSubResource: got.RequestSubResource, UserInfo: got.UserInfo}); diff != "" {
@@ -81,7 +81,7 @@ func TestAReviewHoldsNothingOfTheTextItArrivedIn(t *testing.T) {
 		return review("UPDATE", fmt.Sprintf(`{"kind":"ConfigMap","metadata":{"name":%q,"managedFields":[{"manager":%q}]}}`,
 			name, name), fmt.Sprintf(`{"kind":"ConfigMap","metadata":{"labels":{%q:%q}}}`, name, name), "")
 	}
-	read := func(name string) *intake.Review {
+	read := func(name string) *serving.Review {
 		t.Helper()
 		got, err := readOf(reader, named(name))
 		if err != nil || got.Unread != nil {
@@ -94,54 +94,52 @@ func TestAReviewHoldsNothingOfTheTextItArrivedIn(t *testing.T) {
 		read("bbbb").Done()
 	}
 	defer first.Done()
-	whole, err := first.Whole()
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "aaaa",
 		"managedFields": []any{map[string]any{"manager": "aaaa"}}}}
 	old := map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"labels": map[string]any{"aaaa": "aaaa"}}}
-	if diff := cmp.Diff([]any{want, old}, []any{whole.Object, whole.OldObject}); diff != "" {
+	if diff := cmp.Diff([]any{want, old}, []any{first.Object, first.OldObject}); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if first.Name != "a" || first.UserInfo.Username != "ann" || first.FieldManager() != "kubectl" {
 		t.Errorf("the request is another's: %+v, %v", first.Request, first.Options)
-	}
-	if _, there := policy.Metadata(first.Object)["managedFields"]; there {
-		t.Error("they are decoded before anybody asks")
 	}
 }
 
 func TestWhatCannotBeReadSaysWhoAsksAboutWhat(t *testing.T) {
 	withData := func(data string) string { return strings.Replace(config, `{"n":9007199254740993}`, data, 1) }
 	cases := map[string]struct {
-		reason   string
-		body     string
-		outlined bool
-		want     intake.Reason
+		reason string
+		body   string
+		want   serving.Reason
 	}{
 		"more bytes than are read": {
 			body: review("CREATE", withData(`{"n":"`+strings.Repeat("x", 41<<20)+`"}`), "null", ""),
-			want: intake.TooLarge,
+			want: serving.TooLarge,
 		},
 		"more values than there is memory for": {
-			body: review("CREATE", withData("["+strings.Repeat("{},", 400000)+"0]"), "null", ""), outlined: true,
-			want: intake.TooMany,
+			body: review("CREATE", withData("["+strings.Repeat("{},", 400000)+"0]"), "null", ""),
+			want: serving.TooMany,
 		},
 		"deeper than is decoded": {
-			body:     review("CREATE", withData(strings.Repeat("[", 10001)+strings.Repeat("]", 10001)), "null", ""),
-			outlined: true, want: intake.TooDeep,
+			body: review("CREATE", withData(strings.Repeat("[", 10001)+strings.Repeat("]", 10001)), "null", ""),
+			want: serving.Undecodable,
 		},
-		"a million deep": {
-			reason:   "the depth costs no stack",
-			body:     review("CREATE", withData(strings.Repeat("[", 1e6)+strings.Repeat("]", 1e6)), "null", ""),
-			outlined: true, want: intake.TooDeep,
+		"a hundred thousand deep": {
+			reason: "the depth costs no stack",
+			body:   review("CREATE", withData(strings.Repeat("[", 1e5)+strings.Repeat("]", 1e5)), "null", ""),
+			want:   serving.Undecodable,
 		},
 		"an object that isn't one": {
-			body: review("CREATE", "[1]", "null", ""), want: intake.Undecodable,
+			body: review("CREATE", "[1]", "null", ""), want: serving.Undecodable,
+		},
+		"what follows the review": {
+			body: review("CREATE", config, "null", "") + "{}", want: serving.Undecodable,
+		},
+		"objects of which the first is cut off": {
+			body: review("CREATE", config, "null", "")[:500], want: serving.Undecodable,
 		},
 		"a number that nothing can hold": {
-			body: review("CREATE", withData("1e999"), "null", ""), outlined: true, want: intake.Undecodable,
+			body: review("CREATE", withData("1e999"), "null", ""), want: serving.Undecodable,
 		},
 	}
 	for name, tc := range cases {
@@ -158,12 +156,12 @@ func TestWhatCannotBeReadSaysWhoAsksAboutWhat(t *testing.T) {
 				got.UserInfo.Username != "ann" || got.Operation != policy.Create {
 				t.Errorf("the envelope is %+v", got.Request)
 			}
-			if name, _ := got.Object["metadata"].(map[string]any); tc.outlined != (name["name"] == "a") {
-				t.Errorf("the outline is %v", got.Object)
+			if got.Object != nil || got.OldObject != nil {
+				t.Errorf("of the objects %v and %v are left", got.Object, got.OldObject)
 			}
 			got.Done()
-			if reserved, waiting := reader.Load(); reserved != 0 || waiting != 0 {
-				t.Errorf("%d bytes stay reserved, %d wait", reserved, waiting)
+			if !reader.Idle() {
+				t.Error("memory stays reserved")
 			}
 		})
 	}
@@ -190,98 +188,33 @@ func TestTheLargestStringsOfTheAPIServerAreRead(t *testing.T) {
 	}
 }
 
-// What takes finalizers off is known by the outlines: equal fields are equal there,
-// others aren't.
-func TestOutlinesTellWhatChanges(t *testing.T) {
-	deep := strings.Repeat("[", 10001) + strings.Repeat("]", 10001)
-	object := strings.Replace(config, `{"n":9007199254740993}`, deep, 1)
-	for name, tc := range map[string]struct {
-		change, to string
-		differs    []string
-	}{
-		"a finalizer is taken off": {change: `"finalizers":["b"]`, to: `"finalizers":[]`,
-			differs: []string{"metadata"}},
-		"the data is changed": {change: deep, to: "[" + deep + "]", differs: []string{"data"}},
-		"nothing is changed":  {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			old := strings.Replace(object, tc.change, tc.to, 1)
-			got, err := readOf(small(), review("UPDATE", object, old, ""))
-			if err != nil || got.Unread == nil {
-				t.Fatal(err, got.Unread)
-			}
-			var differs []string
-			for field := range got.Object {
-				if !cmp.Equal(got.Object[field], got.OldObject[field]) {
-					differs = append(differs, field)
-				}
-			}
-			if diff := cmp.Diff(tc.differs, differs); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestOutlinesTellWhatChangesAmongVeryManyFields(t *testing.T) {
-	object := strings.Replace(fields(400_000), `"399999":0`, `"399999":{"a":0}`, 1)
-	got, err := readOf(small(),
-		review("UPDATE", object, strings.Replace(object, `"399999":{"a":0}`, `"399999":{"a":1}`, 1), ""))
-	if err != nil || got.Unread == nil || got.Unread.Reason != intake.TooMany {
-		t.Fatal(err, got.Unread)
-	}
-	if cmp.Equal(got.Object, got.OldObject) || len(got.Object) > 200 {
-		t.Errorf("of 400000 fields %d are kept, and a change of the last isn't seen", len(got.Object))
-	}
-	same, err := readOf(small(), review("UPDATE", object, object, ""))
-	if err != nil || !cmp.Equal(same.Object, same.OldObject) {
-		t.Errorf("equal objects have outlines that differ: %v", err)
-	}
-}
-
-// A user of more groups than are read is never taken for one who isn't in them.
-func TestAUserOfTooManyGroupsIsNotJudgedByTheRest(t *testing.T) {
-	groups := `,"userInfo":{"username":"ann","groups":[` + strings.Repeat(`"g",`, 1<<16) + `"exempt"],"extra":{"a":["` +
-		strings.Repeat("x", 1<<20) + `"]}}`
-	got, err := readOf(small(), review("CREATE", config, "null", groups))
-	if err != nil || got.Unread == nil || got.Unread.Reason != intake.TooLarge || got.UserInfo.Username != "ann" ||
-		got.UserInfo.Groups != nil {
-		t.Fatalf("%v %+v", err, got)
-	}
-	few, err := readOf(small(),
-		review("CREATE", config, "null", strings.Replace(groups, strings.Repeat(`"g",`, 1<<16), "", 1)))
-	if err != nil || few.Unread != nil || len(few.UserInfo.Groups) != 1 {
-		t.Errorf("what else is known of a user takes nothing: %v %v", err, few.Unread)
-	}
-}
-
 func TestWhatIsNoReviewIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		body string
 		want int
 	}{
-		"nothing":            {body: "", want: http.StatusBadRequest},
-		"half a review":      {body: review("CREATE", config, "null", "")[:300], want: http.StatusBadRequest},
-		"more than a review": {body: review("CREATE", config, "null", "") + "{}", want: http.StatusBadRequest},
+		"nothing":       {body: "", want: http.StatusBadRequest},
+		"half a review": {body: review("CREATE", config, "null", "")[:300], want: http.StatusBadRequest},
 		"a review without a request": {body: `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`,
 			want: http.StatusBadRequest},
 		"another kind":     {body: `{"kind":"Pod","apiVersion":"v1"}`, want: http.StatusBadRequest},
 		"much white space": {body: strings.Repeat(" ", 41<<20), want: http.StatusRequestEntityTooLarge},
-		"a name that no object has": {
-			body: review("CREATE", config, "null", `,"name":"`+strings.Repeat("x", 1<<20)+`"`),
+		"a request of a strange form": {
+			body: strings.Replace(review("CREATE", config, "null", ""), `"userInfo":{`, `"userInfo":7,"user":{`, 1),
 			want: http.StatusBadRequest},
-		"a request of a strange form": {body: review("CREATE", config, "null", `,"userInfo":7`),
+		"a request that isn't one": {
+			body: `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":[{"uid":"705ab4f5"}]}`,
 			want: http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader := small()
 			_, err := readOf(reader, tc.body)
-			var refused *intake.Refused
+			var refused *serving.Refused
 			if !errors.As(err, &refused) || refused.Status != tc.want {
 				t.Errorf("want %d, got %v", tc.want, err)
 			}
-			if reserved, _ := reader.Load(); reserved != 0 {
-				t.Errorf("%d bytes stay reserved", reserved)
+			if !reader.Idle() {
+				t.Error("memory stays reserved")
 			}
 		})
 	}
@@ -328,8 +261,8 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		got.Done()
-		if reserved, _ := reader.Load(); reserved != 0 {
-			t.Errorf("%d bytes stay reserved", reserved)
+		if !reader.Idle() {
+			t.Error("memory stays reserved")
 		}
 	})
 }

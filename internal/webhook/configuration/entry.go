@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package contest
+package configuration
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Entry is what narrows one webhook: those namespaces, those objects, those
+// entry is what narrows one webhook: those namespaces, those objects, those
 // requests and no others are sent to it.
-type Entry struct {
+type entry struct {
 	Name       string                                   `json:"name"`
 	Namespaces *metav1.LabelSelector                    `json:"namespaces,omitempty"`
 	Objects    *metav1.LabelSelector                    `json:"objects,omitempty"`
@@ -24,14 +24,14 @@ type Entry struct {
 	Own bool `json:"-"`
 }
 
-// Additions are what others have added to an entry that only narrows it.
-type Additions struct {
+// additions are what others have added to an entry that only narrows it.
+type additions struct {
 	Namespaces, Objects metav1.LabelSelector
 	Conditions          []admissionregistrationv1.MatchCondition
 }
 
 // None says that nothing was added.
-func (a *Additions) None() bool {
+func (a *additions) None() bool {
 	return empty(&a.Namespaces) && empty(&a.Objects) && len(a.Conditions) == 0
 }
 
@@ -40,7 +40,7 @@ func empty(s *metav1.LabelSelector) bool {
 }
 
 // String names the additions: "namespaceSelector control-plane DoesNotExist".
-func (a *Additions) String() string {
+func (a *additions) String() string {
 	var out []string
 	for name, s := range map[string]*metav1.LabelSelector{
 		"namespaceSelector": &a.Namespaces, "objectSelector": &a.Objects} {
@@ -55,11 +55,11 @@ func (a *Additions) String() string {
 	return strings.Join(out, "; ")
 }
 
-// Added is what others have added to an entry: what it has now beyond what was
+// addedTo is what others have added to an entry: what it has now beyond what was
 // applied last, and beyond what is wanted. What they have removed or changed isn't
 // told; it is restored.
-func Added(now, applied, wanted *Entry) Additions {
-	a := Additions{Namespaces: extra(now.Namespaces, applied.Namespaces, wanted.Namespaces)}
+func addedTo(now, applied, wanted *entry) additions {
+	a := additions{Namespaces: extra(now.Namespaces, applied.Namespaces, wanted.Namespaces)}
 	if wanted.Own {
 		return a
 	}
@@ -101,9 +101,9 @@ func extra(now *metav1.LabelSelector, others ...*metav1.LabelSelector) metav1.La
 	return out
 }
 
-// Joined is a selector with what was added to it. Where that is what is there now, in
+// joined is a selector with what was added to it. Where that is what is there now, in
 // whatever order, it is that.
-func Joined(wanted, now *metav1.LabelSelector, added metav1.LabelSelector) *metav1.LabelSelector {
+func joined(wanted, now *metav1.LabelSelector, added metav1.LabelSelector) *metav1.LabelSelector {
 	if empty(&added) {
 		return wanted
 	}
@@ -112,16 +112,16 @@ func Joined(wanted, now *metav1.LabelSelector, added metav1.LabelSelector) *meta
 			return now
 		}
 	}
-	joined := wanted.DeepCopy()
-	if joined == nil {
-		joined = &metav1.LabelSelector{}
+	both := wanted.DeepCopy()
+	if both == nil {
+		both = &metav1.LabelSelector{}
 	}
 	for key, value := range added.MatchLabels {
-		if joined.MatchLabels == nil {
-			joined.MatchLabels = map[string]string{}
+		if both.MatchLabels == nil {
+			both.MatchLabels = map[string]string{}
 		}
-		joined.MatchLabels[key] = value
+		both.MatchLabels[key] = value
 	}
-	joined.MatchExpressions = append(joined.MatchExpressions, added.MatchExpressions...)
-	return joined
+	both.MatchExpressions = append(both.MatchExpressions, added.MatchExpressions...)
+	return both
 }
