@@ -31,7 +31,8 @@ func podUpdate(b *testing.B) []byte {
 		"metadata": tree{"name": "web", "namespace": "shop", "labels": tree{"app": "web"},
 			"managedFields": []any{tree{"manager": "kube-controller-manager", "fieldsV1": fields}}}}
 	return webhooktest.Encode(b, webhooktest.Review("UPDATE", pod, pod, func(r tree) {
-		r["kind"], r["resource"] = tree{"group": "", "version": "v1", "kind": "Pod"}, tree{"group": "", "version": "v1", "resource": "pods"}
+		r["kind"] = tree{"group": "", "version": "v1", "kind": "Pod"}
+		r["resource"] = tree{"group": "", "version": "v1", "resource": "pods"}
 	}))
 }
 

@@ -43,10 +43,13 @@ type userInfo struct {
 type decoder struct {
 	json.Decoder
 	apiVersion, kind string
-	request          policy.Request
-	resource         metav1.GroupVersionResource
-	requestKind      *metav1.GroupVersionKind
-	requestResource  *metav1.GroupVersionResource
+	// request is apart, so that it doesn't keep the text.
+	request         *policy.Request
+	resource        metav1.GroupVersionResource
+	requestKind     *metav1.GroupVersionKind
+	requestResource *metav1.GroupVersionResource
+	// targets are where the fields of the request are decoded to, but for the objects.
+	targets map[string]any
 	// headOnly ends the decoding at the objects.
 	headOnly bool
 	// atObjects reports that they have been reached, and invalid why one can't be decoded.
@@ -54,17 +57,31 @@ type decoder struct {
 	invalid   error
 }
 
+func newDecoder(text []byte) *decoder {
+	r := &policy.Request{}
+	d := &decoder{Decoder: json.NewDecoderCaseSensitivePreserveInts(bytes.NewReader(text)), request: r}
+	d.targets = map[string]any{
+		"uid": &r.UID, "operation": &r.Operation, "kind": (*metav1.GroupVersionKind)(&r.Kind), "resource": &d.resource,
+		"subResource": &r.SubResource, "requestKind": &d.requestKind, "requestResource": &d.requestResource,
+		"requestSubResource": &r.RequestSubResource, "name": &r.Name, "namespace": &r.Namespace,
+		"userInfo": (*userInfo)(&r.UserInfo), "dryRun": &r.DryRun, "options": &r.Options,
+	}
+	return d
+}
+
 // decode decodes a review. It returns an error if the text doesn't say who requests what. The objects are decoded
 // unless why is set, which is then the reason that the review gives.
 func decode(text []byte, why *Unread) (*Review, error) {
-	d := &decoder{Decoder: json.NewDecoderCaseSensitivePreserveInts(bytes.NewReader(text)), headOnly: why != nil}
+	d := newDecoder(text)
+	d.headOnly = why != nil
 	err := d.fields(d.reviewField)
 	if err == nil {
 		if _, end := d.Token(); !errors.Is(end, io.EOF) {
 			err = errors.New("more follows")
 		}
 	}
-	switch r := &d.request; {
+	r := d.request
+	switch {
 	case err != nil && !d.atObjects:
 		return nil, fmt.Errorf("%w: %w", errNoReview, err)
 	case d.apiVersion != APIVersion || d.kind != Kind:
@@ -72,10 +89,10 @@ func decode(text []byte, why *Unread) (*Review, error) {
 	case r.UID == "":
 		return nil, fmt.Errorf("%w: it has no request with a uid", errNoReview)
 	}
-	d.request.Resource = d.resource.Resource
-	d.request.RequestKind = (*policy.GroupVersionKind)(d.requestKind)
-	d.request.RequestResource = (*policy.GroupVersionResource)(d.requestResource)
-	review := &Review{Request: &d.request}
+	r.Resource = d.resource.Resource
+	r.RequestKind = (*policy.GroupVersionKind)(d.requestKind)
+	r.RequestResource = (*policy.GroupVersionResource)(d.requestResource)
+	review := &Review{Request: r}
 	if invalid := cmp.Or(d.invalid, err); why == nil && invalid != nil {
 		why = unread(Undecodable, "its %v", invalid)
 	}
@@ -126,45 +143,14 @@ func (d *decoder) requestField(name string) error {
 	case "oldObject":
 		return d.object(name, &d.request.OldObject)
 	}
-	if err := d.Decode(d.target(name)); err != nil {
+	into, known := d.targets[name]
+	if !known {
+		into = &gojson.RawMessage{}
+	}
+	if err := d.Decode(into); err != nil {
 		return fmt.Errorf("request.%s can't be decoded: %w", name, err)
 	}
 	return nil
-}
-
-// target is where the value of a field of the request is decoded to.
-func (d *decoder) target(name string) any {
-	r := &d.request
-	switch name {
-	case "uid":
-		return &r.UID
-	case "kind":
-		return (*metav1.GroupVersionKind)(&r.Kind)
-	case "resource":
-		return &d.resource
-	case "subResource":
-		return &r.SubResource
-	case "requestKind":
-		return &d.requestKind
-	case "requestResource":
-		return &d.requestResource
-	case "requestSubResource":
-		return &r.RequestSubResource
-	case "name":
-		return &r.Name
-	case "namespace":
-		return &r.Namespace
-	case "operation":
-		return &r.Operation
-	case "userInfo":
-		return (*userInfo)(&r.UserInfo)
-	case "dryRun":
-		return &r.DryRun
-	case "options":
-		return &r.Options
-	default:
-		return &gojson.RawMessage{}
-	}
 }
 
 func (d *decoder) object(name string, into *map[string]any) error {

@@ -20,8 +20,8 @@ const (
 	// etcd stores (--max-request-bytes), and writes each byte of a string as six at most ("<" as "\u003c"). An update
 	// has two such objects. The last MiB is for the other fields, and for defaults.
 	maxBody = 2*6*(3<<20) + 1<<20
-	// headBytes are read of each review before memory is reserved. Most reviews end within. Of the others, the head says
-	// who requests what.
+	// headBytes are read of each review before memory is reserved. Most reviews end within. Of the others, the head
+	// says who requests what.
 	headBytes = 64 << 10
 )
 

@@ -66,7 +66,8 @@ func TestWhatTheClientAskedForIsRead(t *testing.T) {
 	want := &policy.Request{
 		RequestKind:        &policy.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"},
 		RequestResource:    &policy.GroupVersionResource{Group: "apps", Version: "v1beta1", Resource: "deployments"},
-		RequestSubResource: "scale", UserInfo: policy.UserInfo{Username: "ann", UID: "7", Groups: []string{"developers"},
+		RequestSubResource: "scale",
+		UserInfo: policy.UserInfo{Username: "ann", UID: "7", Groups: []string{"developers"},
 			Extra: map[string][]string{"scopes": {"view", "edit"}}}}
 	if diff := cmp.Diff(want, &policy.Request{RequestKind: got.RequestKind, RequestResource: got.RequestResource,
 		RequestSubResource: got.RequestSubResource, UserInfo: got.UserInfo}); diff != "" {
