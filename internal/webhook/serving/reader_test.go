@@ -53,6 +53,37 @@ func TestAReviewIsReadWhole(t *testing.T) {
 	}
 }
 
+// What the API server's decoder makes of values is what policies see.
+func TestValuesAreTheAPIServers(t *testing.T) {
+	for text, want := range map[string]any{
+		`9223372036854775807`:  int64(9223372036854775807),
+		`9223372036854775808`:  float64(9223372036854775808),
+		`1.0`:                  float64(1),
+		`1e2`:                  float64(100),
+		`-0`:                   int64(0),
+		"\"a\xffb\"":           "a\ufffdb",
+		`"\ud800"`:             "\ufffd",
+		`"\u003c"`:             "<",
+		`{"a":1,"a":{"b":2}}`:  map[string]any{"a": map[string]any{"b": int64(2)}},
+		`{"a":{"b":1},"a":{}}`: map[string]any{"a": map[string]any{}},
+		`{"A":1,"a":2}`:        map[string]any{"A": int64(1), "a": int64(2)},
+		`[]`:                   []any{},
+		`null`:                 nil,
+	} {
+		got, err := readOf(small(), review("CREATE", `{"v":`+text+`}`, "null", `,"unknown":{"a":[1]},"Name":"z"`))
+		if err != nil || got.Unread != nil || got.Name != "a" {
+			t.Fatalf("%s: %v %+v", text, err, got)
+		}
+		if diff := cmp.Diff(map[string]any{"v": want}, got.Object); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", text, diff)
+		}
+	}
+	got, err := readOf(small(), review("CREATE", config, `{"a":1}`, `,"object":{"b":2},"oldObject":null`))
+	if err != nil || !cmp.Equal(got.Object, map[string]any{"b": int64(2)}) || got.OldObject != nil {
+		t.Errorf("of two objects the last counts: %v %v", err, got)
+	}
+}
+
 // What Gatekeeper shows its rules of a request is there for those that were written for it.
 func TestWhatTheClientAskedForIsRead(t *testing.T) {
 	asked := `,"requestKind":{"group":"apps","version":"v1beta1","kind":"Deployment"},"requestSubResource":"scale",` +
