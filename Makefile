@@ -14,21 +14,20 @@ NODES ?= 3## number of fake nodes (up)
 KEEP ?=## 1 leaves the demo's cluster up and prints how to use it (demo)
 RECORD ?=## file to which the demo is written as a picture of its terminal that plays, for example RECORD=docs/demo.svg (demo)
 ARGS ?=## further flags of the manager, for example ARGS="--remediation-allow-fields=image" (run)
-FLAGS ?=## further flags for go test, for example FLAGS="-run Breaker -v" (test targets)
+FLAGS ?=## further flags for go test, for example FLAGS="-run Breaker -v", or for Ginkgo, FLAGS="-ginkgo.focus=breaker" (test targets)
+SEED ?=## what samples are drawn by, the commit by default; each run prints it (test targets)
+PROCS ?=## how many processes share the specs of a suite, each with a control plane (test-integration, attack, test-e2e, chaos)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)## version stamped into the binary (build, dist, image, image-push)
 IMAGE ?= evenkeel## name of the image, with its registry (dist, image, image-push)
 IMAGE_PLATFORMS ?= linux/amd64 linux/arm64## what image builds for
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64## what dist builds for
-NAMES ?=## file to which the names of all tests and specs that ran are written (test targets)
-BEFORE ?=## list of an earlier run, made with NAMES (compare-names)
-AFTER ?=## list of a later run, made with NAMES (compare-names)
 PKG ?=## packages, for example PKG="./internal/canary ./internal/breaker/...": those to test (test-unit), or to mutate, where all is the safety core and the default what changed of it (mutate)
 SEEDS ?= 1 2 3## which objects are generated, one run a number (compare-gator)
 MIN_KILLED ?= 97## percent of the mutants that tests reach of which tests must fail (mutate)
 MIN_COVERED ?= 95## percent of the mutants that tests must reach (mutate)
 WORKERS ?= 1## mutants that are tested at the same time (mutate)
 
-RUNTESTS     := go run -C hack/runtests . $(if $(strip $(FLAGS)),--flags "$(FLAGS)") $(if $(NAMES),--names "$(abspath $(NAMES))")
+TEST         := FLAGS="$(FLAGS)" SEED="$(SEED)" hack/test.sh
 CONTROLPLANE := go run -C hack/controlplane ./cmd/controlplane
 CONTROLLER_GEN := go tool -modfile=hack/tools/go.mod controller-gen
 LINT_MODULE  := $(CURDIR)/hack/tools/golangci/go.mod
@@ -36,10 +35,10 @@ KUBE_API_LINTER := go tool -modfile=$(CURDIR)/hack/tools/kubeapilinter/go.mod go
 GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 
 # The modules whose code is ours.
-MODULES := . hack/runtests hack/controlplane hack/demo hack/image hack/bench hack/bench/own hack/tools hack/components/certmanager
+MODULES := . hack/controlplane hack/demo hack/image hack/bench hack/bench/own hack/tools hack/components/certmanager
 # The modules that only pin versions. Those of hack/bench aren't among them: they are
 # needed for a benchmark alone, and are large.
-PINS := hack/tools/golangci hack/tools/kubeapilinter hack/tools/gremlins hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds hack/components/gatekeeper
+PINS := hack/tools/golangci hack/tools/kubeapilinter hack/tools/gremlins hack/tools/gotestsum hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds hack/components/gatekeeper
 
 # The safety core: what decides on writes to other people's objects, and on requests.
 SAFETY_CORE := internal/breaker internal/breaker/circuit internal/canary internal/remediate/rollout internal/webhook/review \
@@ -59,9 +58,15 @@ help: ## Show this text
 demo: ## Show the main job on a real control plane, from nothing to a summary
 	@KEEP="$(KEEP)" go run -C hack/demo . $(if $(RECORD),--record "$(abspath $(RECORD))")
 
+# What runs at the same time has four control planes at most.
 .PHONY: test
-test: ## Set up what is needed and run every test; ends with "N passed, N failed"
-	@$(RUNTESTS)
+test: ## Set up what is needed and run the tests; ends with "N passed, N failed"
+	@$(TEST) integration unit,journeys,escalation,config,sources,docs,dist-if-changed,hack-if-changed,image-if-changed e2e,attack,chaos
+
+.PHONY: test-nightly
+test-nightly: ## Run what make test samples or leaves out: a kill at every write, hostile policies, the tools, the image
+	@$(TEST) large
+	@EVENKEEL_EXHAUSTIVE=1 $(TEST) e2e,dist,image chaos,hack,demo
 
 .PHONY: setup
 setup: ## Build all that the other targets need: program, local control plane, linters (a dev container runs it once)
@@ -75,55 +80,51 @@ setup: ## Build all that the other targets need: program, local control plane, l
 
 .PHONY: test-unit
 test-unit: ## Tables, Rego, golden traces, models: no control plane; PKG names packages
-	@$(RUNTESTS) $(if $(strip $(PKG)),--packages "$(PKG)") unit
+	@PKG="$(PKG)" $(TEST) unit
 
 .PHONY: test-large
 test-large: ## The tests of packages that take minutes: policies that would never end, ten thousand targets
-	@$(RUNTESTS) large
+	@$(TEST) large
 
 .PHONY: test-integration
 test-integration: ## Manifests and controllers against a real API server
-	@$(RUNTESTS) controlplane integration
+	@PROCS="$(PROCS)" $(TEST) integration escalation,journeys,config,sources
+
+.PHONY: test-docs
+test-docs: ## Run the commands of the documentation, page by page
+	@$(TEST) docs
 
 .PHONY: test-image
 test-image: ## The image built, unpacked and run without permissions; replicas replaced under traffic
-	@$(RUNTESTS) controlplane image
+	@$(TEST) image
 
 .PHONY: test-e2e
 test-e2e: ## The manager as a process: killed, raced, fed with bad input
-	@$(RUNTESTS) controlplane e2e
+	@PROCS="$(or $(PROCS),2)" $(TEST) e2e
 
 .PHONY: test-gatekeeper
 test-gatekeeper: ## Move a cluster from the real Gatekeeper to Evenkeel and back, both side by side on a real control plane
-	@$(CONTROLPLANE) build
-	@go test -count=1 -timeout=20m $(FLAGS) ./test/gatekeeper
+	@$(TEST) gatekeeper
 
 .PHONY: attack
 attack: ## Try to get past it and to make it do harm, on a real control plane; print the table of attempts
 	@table=$$(mktemp) && trap 'rm -f "$$table"' EXIT && status=0 && \
-	{ EVENKEEL_ATTACK_TABLE="$$table" $(RUNTESTS) controlplane attack || status=$$?; } && \
+	{ EVENKEEL_ATTACK_TABLE="$$table" PROCS="$(or $(PROCS),2)" $(TEST) attack || status=$$?; } && \
 	printf '\n' && cat "$$table" && exit $$status
 
 .PHONY: journeys
 journeys: ## Follow people through what they want of it, on a real control plane; print how long each took
 	@table=$$(mktemp) && trap 'rm -f "$$table"' EXIT && status=0 && \
-	{ EVENKEEL_JOURNEYS_TABLE="$$table" $(RUNTESTS) controlplane journeys || status=$$?; } && \
+	{ EVENKEEL_JOURNEYS_TABLE="$$table" $(TEST) journeys || status=$$?; } && \
 	printf '\n' && cat "$$table" && exit $$status
 
 .PHONY: chaos
-chaos: ## Break a real control plane under rollouts; write the figures to docs/chaos.md
-	@EVENKEEL_CHAOS_TABLE="$(CURDIR)/docs/chaos.md" $(RUNTESTS) controlplane chaos
+chaos: ## Break a real control plane under rollouts, with a kill at every write; write the figures to docs/chaos.md
+	@EVENKEEL_CHAOS_TABLE="$(CURDIR)/docs/chaos.md" EVENKEEL_EXHAUSTIVE=1 PROCS="$(or $(PROCS),3)" $(TEST) chaos
 
 .PHONY: test-hack
-test-hack: ## The tests of the local control plane, the demo and the test runner
-	@$(RUNTESTS) controlplane hack
-
-.PHONY: compare-names
-compare-names: ## List the tests that ran in BEFORE and not in AFTER, and fail if there are any: CONTRIBUTING.md
-	@for list in "$(BEFORE)" "$(AFTER)"; do [ -f "$$list" ] || { echo "Error: no list \"$$list\": make test NAMES=FILE writes one; then make compare-names BEFORE=FILE AFTER=FILE" >&2; exit 2; }; done
-	@gone=$$(LC_ALL=C comm -23 "$(BEFORE)" "$(AFTER)"); added=$$(LC_ALL=C comm -13 "$(BEFORE)" "$(AFTER)" | wc -l); \
-	if [ -n "$$gone" ]; then printf 'In %s and not in %s:\n%s\n' "$(BEFORE)" "$(AFTER)" "$$gone"; exit 1; fi; \
-	echo "Every test of $(BEFORE) ran in $(AFTER) too, which has $$added more"
+test-hack: ## The tests of the local control plane, the demo, the benchmarks and the release
+	@$(TEST) hack,dist
 
 .PHONY: mutate
 mutate: ## Change the safety core operator by operator, and list what its tests don't notice: CONTRIBUTING.md

@@ -22,7 +22,7 @@ func TestAttack(t *testing.T) {
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	rig.Run(t, "Attempts on a real API server")
+	RunSpecs(t, "Attempts on a real API server")
 }
 
 // The specs share one control plane and one manager, and run one after another.

@@ -27,7 +27,7 @@ func TestChaos(t *testing.T) {
 	SetDefaultEventuallyTimeout(5 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	rig.Run(t, "Rollouts under faults")
+	RunSpecs(t, "Rollouts under faults")
 }
 
 // long marks a spec that takes minutes: it begins first, so that it doesn't run alone at the end.

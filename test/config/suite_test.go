@@ -15,7 +15,6 @@ import (
 
 	"evenkeel.dev/evenkeel/test/cluster"
 	"evenkeel.dev/evenkeel/test/process"
-	"evenkeel.dev/evenkeel/test/rig"
 )
 
 func TestInstall(t *testing.T) {
@@ -23,7 +22,7 @@ func TestInstall(t *testing.T) {
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	rig.Run(t, "The manifests of an install")
+	RunSpecs(t, "The manifests of an install")
 }
 
 // The specs share one control plane. Each container installs what it is about and

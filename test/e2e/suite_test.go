@@ -18,7 +18,7 @@ func TestFaults(t *testing.T) {
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	rig.Run(t, "The manager as a process, with faults")
+	RunSpecs(t, "The manager as a process, with faults")
 }
 
 // suite is shared by the specs of a process, which run one after another.

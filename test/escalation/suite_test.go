@@ -24,7 +24,7 @@ func TestEscalation(t *testing.T) {
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	rig.Run(t, "Escalation to real Alertmanagers")
+	RunSpecs(t, "Escalation to real Alertmanagers")
 }
 
 // peer is an Alertmanager with the inbox that its receivers lead to.

@@ -18,7 +18,7 @@ func TestGatekeeper(t *testing.T) {
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	rig.Run(t, "Moving a cluster from Gatekeeper")
+	RunSpecs(t, "Moving a cluster from Gatekeeper")
 }
 
 // The specs of a process share one control plane, one Gatekeeper and one manager, and run one after another.

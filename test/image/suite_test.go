@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"evenkeel.dev/evenkeel/test/cluster"
-	"evenkeel.dev/evenkeel/test/rig"
 )
 
 func TestImage(t *testing.T) {
@@ -24,7 +23,7 @@ func TestImage(t *testing.T) {
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	rig.Run(t, "The image")
+	RunSpecs(t, "The image")
 }
 
 const (

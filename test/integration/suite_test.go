@@ -25,7 +25,7 @@ func TestIntegration(t *testing.T) {
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	rig.Run(t, "The manager against a real API server")
+	RunSpecs(t, "The manager against a real API server")
 }
 
 // long marks specs that take about a minute: they begin first, so that none runs alone at the

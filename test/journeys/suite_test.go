@@ -19,7 +19,7 @@ func TestJourneys(t *testing.T) {
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	rig.Run(t, "People and what they want of Evenkeel")
+	RunSpecs(t, "People and what they want of Evenkeel")
 }
 
 // The journeys of a process share one control plane and one manager, and follow one another.

@@ -1,3 +1,0 @@
-module evenkeel.dev/evenkeel/hack/runtests
-
-go 1.26.0
