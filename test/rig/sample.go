@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rig
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"evenkeel.dev/evenkeel/test/faultproxy"
+)
+
+const (
+	// exhaustiveVariable, when set, has loops try every position, as make test-nightly does.
+	exhaustiveVariable = "EVENKEEL_EXHAUSTIVE"
+	// seedVariable is the seed of samples: hack/test.sh sets the commit.
+	seedVariable = "EVENKEEL_SEED"
+	// sampled is how many positions a sample has.
+	sampled = 4
+	// fewestWrites is what a rollout has at least.
+	fewestWrites = 6
+)
+
+// AtWrites has attempt fault one write of a rollout, the nth from 1, and gives the number of writes that were faulted.
+// It tries a sample of the writes, or every write in an exhaustive run. A rollout that no fault reaches shows how many
+// writes there are.
+func AtWrites(attempt func(nth int) *faultproxy.Injection) (faulted int) {
+	GinkgoHelper()
+	if os.Getenv(exhaustiveVariable) != "" {
+		for attempt(faulted+1).Hits() == 1 {
+			faulted++
+		}
+		Expect(faulted).To(BeNumerically(">=", fewestWrites), "writes")
+		return faulted
+	}
+	writes := attempt(math.MaxInt).Seen()
+	Expect(writes).To(BeNumerically(">=", fewestWrites), "writes")
+	for _, nth := range sample(writes) {
+		faulted += attempt(nth).Hits()
+	}
+	// The last write may be missing from one rollout of several: two changes of a status may be one write.
+	Expect(faulted).To(BeNumerically(">=", sampled-1), "writes that were faulted")
+	return faulted
+}
+
+// sample draws positions from 1 to n for the current spec, in order.
+func sample(n int) []int {
+	GinkgoHelper()
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(os.Getenv(seedVariable) + CurrentSpecReport().FullText())) // never fails
+	chosen := rand.New(rand.NewPCG(hash.Sum64(), 0)).Perm(n)[:sampled]
+	for i := range chosen {
+		chosen[i]++
+	}
+	slices.Sort(chosen)
+	GinkgoWriter.Printf("writes %v of %d, drawn by %s=%s\n", chosen, n, seedVariable, os.Getenv(seedVariable))
+	return chosen
+}
