@@ -3,9 +3,11 @@
 package rig
 
 import (
+	"cmp"
+	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
-	"math/rand/v2"
 	"os"
 	"slices"
 
@@ -48,16 +50,18 @@ func AtWrites(attempt func(nth int) *faultproxy.Injection) (faulted int) {
 	return faulted
 }
 
-// sample draws positions from 1 to n for the current spec, in order.
+// sample chooses positions from 1 to n by a hash of the seed and the current spec, and gives them in order.
 func sample(n int) []int {
 	GinkgoHelper()
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(os.Getenv(seedVariable) + CurrentSpecReport().FullText())) // never fails
-	chosen := rand.New(rand.NewPCG(hash.Sum64(), 0)).Perm(n)[:sampled]
-	for i := range chosen {
-		chosen[i]++
+	places := map[int]uint64{}
+	for nth := 1; nth <= n; nth++ {
+		hash := fnv.New64a()
+		_, _ = fmt.Fprint(hash, nth, os.Getenv(seedVariable), CurrentSpecReport().FullText()) // never fails
+		places[nth] = hash.Sum64()
 	}
+	chosen := slices.SortedFunc(maps.Keys(places), func(a, b int) int { return cmp.Compare(places[a], places[b]) })
+	chosen = chosen[:sampled]
 	slices.Sort(chosen)
-	GinkgoWriter.Printf("writes %v of %d, drawn by %s=%s\n", chosen, n, seedVariable, os.Getenv(seedVariable))
+	GinkgoWriter.Printf("writes %v of %d, by %s=%s\n", chosen, n, seedVariable, os.Getenv(seedVariable))
 	return chosen
 }

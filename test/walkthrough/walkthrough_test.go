@@ -24,9 +24,6 @@ const pageTime = 4 * time.Minute
 // pages are followed one after the other, on one cluster.
 const needsFleet = "<!-- walkthrough: fleet -->"
 
-// needsTwice marks a page whose reader may come again: its commands are run a second time in the same checkout.
-const needsTwice = "<!-- walkthrough: twice -->"
-
 func TestEveryPageDoesAsItSays(t *testing.T) {
 	root, err := cluster.Root()
 	if err != nil {
@@ -47,8 +44,6 @@ func TestEveryPageDoesAsItSays(t *testing.T) {
 		case len(blocks) == 0:
 		case strings.Contains(text, needsFleet):
 			fleet = append(fleet, blocks...)
-		case strings.Contains(text, needsTwice):
-			t.Run(page+" twice", func(t *testing.T) { walk(t, root, page, slices.Concat(blocks, blocks)) })
 		default:
 			t.Run(page, func(t *testing.T) { walk(t, root, page, blocks) })
 		}
