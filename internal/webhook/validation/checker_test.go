@@ -70,6 +70,10 @@ func TestPolicyCheck(t *testing.T) {
 				"\"https://example.com\"})\n}",
 			want: []string{"p.rego:4:"},
 		},
+		"a module without a rule of the contract": {
+			rego: "package a\n\nother := 1",
+			want: []string{"deny"},
+		},
 		"a match condition that doesn't compile is told by field, row and column": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithConditions(`true`, `request.user == "ann"`)},
 			want:   []string{"spec.admission.matchConditions[1].expression:1:8: undefined field 'user'"},

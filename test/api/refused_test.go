@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/cli/schema"
+	"evenkeel.dev/evenkeel/test/fixture"
+)
+
+// refusalOf is what the API server's own schema checks, CEL included, report of an object; empty if it is valid.
+// test/integration/schema_test.go creates one object of each kind on a real API server.
+func refusalOf(t *testing.T, kind string, object client.Object) string {
+	t.Helper()
+	object.GetObjectKind().SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := (&schema.Checker{}).Check(t.Context(), tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(wrong) == 0 {
+		return ""
+	}
+	return wrong.ToAggregate().Error()
+}
+
+func TestTheSchemaRefusesPolicies(t *testing.T) {
+	strategy := func(change func(*v1alpha1.RolloutStrategy)) func(*v1alpha1.ClusterRegoPolicy) {
+		return func(p *v1alpha1.ClusterRegoPolicy) { change(&p.Spec.Remediation.RolloutStrategy) }
+	}
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.ClusterRegoPolicy)
+		want   string
+	}{
+		"without a title": {func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Title = "" }, "spec.title"},
+		"that refuses, without an owner": {func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Owner, p.Spec.Admission.Action = "", "Deny"
+		}, "owner is required"},
+		"that fixes, without an owner": {func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Owner, p.Spec.Remediation.Mode = "", "DryRun"
+		}, "owner is required"},
+		"that refuses without a runbook": {func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.RunbookURL, p.Spec.Admission.Action = "", "Deny"
+		}, "must know where to look"},
+		"that fixes without a runbook": {func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.RunbookURL, p.Spec.Remediation.Mode = "", "Manual"
+		}, "must know where to look"},
+		"of unknown severity": {func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = "Fatal" }, "spec.severity"},
+		"whose runbook is no link": {func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.RunbookURL = "ask Bob"
+		}, "spec.runbookURL"},
+		"without Rego": {func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Rego.Main = "" }, "spec.rego.main"},
+		"with a library named like the main module": {func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Libraries = []v1alpha1.RegoLibrary{{Name: p.Spec.Rego.File, Source: "package a"}}
+		}, "a library bears the file name of rego.main"},
+		"with two libraries of one name": {func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Rego.Libraries = []v1alpha1.RegoLibrary{
+				{Name: "a.rego", Source: "package a"}, {Name: "a.rego", Source: "package b"}}
+		}, "Duplicate value"},
+		"with more Rego than can be kept": {func(p *v1alpha1.ClusterRegoPolicy) {
+			for _, name := range []string{"a", "b"} {
+				p.Spec.Rego.Libraries = append(
+					p.Spec.Rego.Libraries, v1alpha1.RegoLibrary{Name: name, Source: strings.Repeat("#", 131072)})
+			}
+		}, "192 Ki characters in all"},
+		"that matches no kind": {func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Match.Resources = nil
+		}, "spec.match.resources"},
+		"that matches every group":    {fixture.Kinds("*", "ConfigMap"), "name the groups"},
+		"that matches every kind":     {fixture.Kinds("", "*"), "name the kinds"},
+		"of unknown enforcement":      {fixture.Enforced("Block"), "spec.admission.action"},
+		"of unknown remediation mode": {fixture.Remediated("Sometimes"), "spec.remediation.mode"},
+		"whose waves leave targets out": {
+			strategy(fixture.Waves("5%", "50%")), `waves must end with "100%"`},
+		"whose waves end with a count": {strategy(func(s *v1alpha1.RolloutStrategy) {
+			s.Waves = []intstr.IntOrString{intstr.FromInt32(100)}
+		}), `waves must end with "100%"`},
+		"whose wave is no share": {
+			strategy(fixture.Waves("5 percent", "100%")), "should match '^([1-9][0-9]?|100)%$'"},
+		"whose canary is no share": {strategy(func(s *v1alpha1.RolloutStrategy) {
+			s.Canary.Size = ptr.To(intstr.FromString("0%"))
+		}), "spec.remediation.canary.size"},
+		"whose breaker could never open": {strategy(func(s *v1alpha1.RolloutStrategy) {
+			s.Breaker.Window.Duration = 1
+		}), "spec.remediation.breaker.window"},
+		"that refers to a strategy and has one itself": {func(p *v1alpha1.ClusterRegoPolicy) {
+			fixture.Following("DryRun", "careful")(p)
+			fixture.Concurrent(3)(&p.Spec.Remediation.RolloutStrategy)
+		}, "strategyRef and a strategy of the policy's own exclude each other"},
+		"with too many writes at once": {strategy(fixture.Concurrent(101)), "maxInFlight"},
+		"whose name is too long for those built from it": {func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Name = strings.Repeat("n", 53)
+		}, "at most 52 characters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := refusalOf(t, "ClusterRegoPolicy", fixture.Policy("schema", "nowhere", fixture.FixState, tc.change))
+			if !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+	if got := refusalOf(t, "ClusterRegoPolicy", fixture.Policy("schema", "nowhere", fixture.FixState)); got != "" {
+		t.Errorf("a good policy: %s", got)
+	}
+}
+
+func TestTheSchemaRefusesPolicySources(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.PolicySourceSpec)
+		want   string // empty: the source is valid
+	}{
+		"ssh": {func(s *v1alpha1.PolicySourceSpec) { s.URL = "ssh://git@git.example.com:2222/policies.git" }, ""},
+		"a directory in a directory": {func(s *v1alpha1.PolicySourceSpec) {
+			s.Path = "clusters/prod.eu/policies"
+		}, ""},
+		"a commit": {func(s *v1alpha1.PolicySourceSpec) {
+			s.Ref = &v1alpha1.SourceReference{Commit: strings.Repeat("0a", 20)}
+		}, ""},
+		"a protocol that proves nothing": {func(s *v1alpha1.PolicySourceSpec) {
+			s.URL = "http://git.example.com/policies.git"
+		}, "url must be https"},
+		"a file of another host": {func(s *v1alpha1.PolicySourceSpec) {
+			s.URL = "file://elsewhere/policies.git"
+		}, "url must be https"},
+		"the short form of ssh": {func(s *v1alpha1.PolicySourceSpec) {
+			s.URL = "git@git.example.com:policies.git"
+		}, "ssh://git@HOST/PATH"},
+		"a password in the URL": {func(s *v1alpha1.PolicySourceSpec) {
+			s.URL = "https://me:secret@git.example.com/policies.git"
+		}, "must not hold a password"},
+		"two things to follow": {func(s *v1alpha1.PolicySourceSpec) {
+			s.Ref = &v1alpha1.SourceReference{Branch: "main", Tag: "v1"}
+		}, "give one of branch, tag, semver and commit"},
+		"a path that leaves the repository": {func(s *v1alpha1.PolicySourceSpec) {
+			s.Path = "a/../../b"
+		}, "path must lie within"},
+		"a short interval": {func(s *v1alpha1.PolicySourceSpec) {
+			s.Interval.Duration = time.Second
+		}, "from 10s to 24h"},
+		"a share of removals that isn't one": {func(s *v1alpha1.PolicySourceSpec) {
+			s.MaxRemoved = ptr.To(intstr.FromString("101%"))
+		}, "maxRemoved must be"},
+		"a number of removals below none": {func(s *v1alpha1.PolicySourceSpec) {
+			s.MaxRemoved = ptr.To(intstr.FromInt32(-1))
+		}, "maxRemoved must be"},
+		"a history that isn't known": {func(s *v1alpha1.PolicySourceSpec) { s.History = "Linear" }, "history"},
+		"an override that changes nothing": {func(s *v1alpha1.PolicySourceSpec) {
+			s.Overrides = []v1alpha1.SourceOverride{{Policies: []string{"a"}}}
+		}, "changes nothing"},
+		"an override of a mode that isn't known": {func(s *v1alpha1.PolicySourceSpec) {
+			s.Overrides = []v1alpha1.SourceOverride{{RemediationMode: "Sometimes"}}
+		}, "remediationMode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Namespace: "evenkeel-system", Name: "schema"},
+				Spec: v1alpha1.PolicySourceSpec{URL: "https://git.example.com/platform/policies.git"}}
+			tc.change(&source.Spec)
+			got := refusalOf(t, "PolicySource", source)
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
