@@ -64,9 +64,11 @@ test: ## Set up what is needed and run the tests; ends with "N passed, N failed"
 	@$(TEST) integration unit,journeys,escalation,config,sources,docs,dist-if-changed,hack-if-changed,image-if-changed e2e,attack,chaos
 
 .PHONY: test-nightly
-test-nightly: ## Run what make test samples or leaves out: a kill at every write, hostile policies, the tools, the image
-	@$(TEST) large
-	@EVENKEEL_EXHAUSTIVE=1 $(TEST) e2e,dist,image chaos,hack,demo
+test-nightly: ## Run what make test samples or leaves out: a kill at every write, hostile policies, the tools, the image, the demo
+	@status=0; $(TEST) large || status=1; \
+	FLAGS=-rapid.checks=2000 PKG=./pkg/rego/compiled hack/test.sh unit || status=1; \
+	EVENKEEL_EXHAUSTIVE=1 hack/test.sh e2e,dist,image chaos,hack || status=1; \
+	$(MAKE) demo || status=1; $(MAKE) compare-gator SEEDS=1 || status=1; exit $$status
 
 .PHONY: setup
 setup: ## Build all that the other targets need: program, local control plane, linters (a dev container runs it once)
@@ -88,7 +90,7 @@ test-large: ## The tests of packages that take minutes: policies that would neve
 
 .PHONY: test-integration
 test-integration: ## Manifests and controllers against a real API server
-	@PROCS="$(PROCS)" $(TEST) integration escalation,journeys,config,sources
+	@PROCS="$(PROCS)" $(TEST) integration $(if $(FLAGS),,escalation,journeys,config,sources)
 
 .PHONY: test-docs
 test-docs: ## Run the commands of the documentation, page by page
