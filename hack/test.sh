@@ -74,6 +74,7 @@ prepare() { # STAGES: builds what they run, so that no time limit includes it
 
 lane() { # STAGE...: runs them one after the other
   local name stamp TIMEFORMAT='%0R %0U %0S'
+  trap 'exit 130' INT TERM
   for name in "$@"; do
     stamp=$cache/${name%-if-changed}-$(git ls-files -zco --exclude-standard -- $(files "${name%-if-changed}") |
       xargs -0 sha256sum 2>/dev/null | sha256sum | cut -c1-16)
@@ -114,6 +115,7 @@ for stages in "$@"; do
   jobs+=($!)
 done
 wait "${jobs[@]}"
+jobs=()
 
 echo && echo "The slowest:"
 cat "$out"/*.xml 2>/dev/null | sed -nE 's/.*<testcase.* name="([^"]*)".* time="([0-9.]*)".*/\2s \1/p' | sort -rn | head -10
