@@ -231,15 +231,11 @@ lint: ## Check style and architecture of every module
 	@$(KUBE_API_LINTER) run -c $(CURDIR)/.golangci-kal.yml ./api/...
 
 .PHONY: outdated
-outdated: ## List the direct dependencies of every module that have newer versions, and whether those can be had
-	@go run -C hack/tools ./outdated $(addprefix $(CURDIR)/,$(MODULES) $(PINS))
-
-.PHONY: weigh
-weigh: ## Say what each direct dependency takes in the binary: docs/decisions/dependencies.md
-	@mkdir -p bin
-	@CGO_ENABLED=0 go build -trimpath -ldflags=-w -o bin/weighed ./cmd/evenkeel
-	@go build -C hack/tools -o $(CURDIR)/bin/weigh ./weigh
-	@bin/weigh bin/weighed ./cmd/evenkeel
+outdated: ## List the direct dependencies of every module that have newer versions or are deprecated
+	@for dir in $(MODULES) $(PINS); do \
+	  direct=$$(go list -C $$dir -m -f '{{if not (or .Main .Indirect)}}{{.Path}}{{end}}' all) || exit 1; \
+	  [ -z "$$direct" ] || go list -C $$dir -m -u -e -f "{{if or .Update .Deprecated}}$$dir: {{.}} {{.Deprecated}}{{end}}" $$direct || exit 1; \
+	done
 
 .PHONY: verify
 verify: verify-generated verify-modules lint ## Fail on stale generated files, untidy modules, lint, format

@@ -35,7 +35,7 @@ func TestEachDependencyHasItsReason(t *testing.T) {
 	}
 	for _, module := range direct {
 		if !slices.Contains(told, module) {
-			t.Errorf("%s has no line for %s: say what for, why this one, and what it weighs (make weigh)", page, module)
+			t.Errorf("%s has no line for %s: say what for and why this one", page, module)
 		}
 	}
 }
