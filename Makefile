@@ -22,6 +22,7 @@ IMAGE ?= evenkeel## name of the image, with its registry (dist, image, image-pus
 IMAGE_PLATFORMS ?= linux/amd64 linux/arm64## what image builds for
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64## what dist builds for
 PKG ?=## packages, for example PKG="./internal/canary ./internal/breaker/...": those to test (test-unit), or to mutate, where all is the safety core and the default what changed of it (mutate)
+BENCH ?= check engines webhook scan memory## which benchmarks are run (bench)
 SEEDS ?= 1 2 3## which objects are generated, one run a number (compare-gator)
 MIN_KILLED ?= 97## percent of the mutants that tests reach of which tests must fail (mutate)
 MIN_COVERED ?= 95## percent of the mutants that tests must reach (mutate)
@@ -35,7 +36,7 @@ KUBE_API_LINTER := go tool -modfile=$(CURDIR)/hack/tools/kubeapilinter/go.mod go
 GOLANGCI     := go tool -modfile=$(LINT_MODULE) golangci-lint
 
 # The modules whose code is ours.
-MODULES := . hack/controlplane hack/demo hack/image hack/bench hack/bench/own hack/tools hack/components/certmanager
+MODULES := . hack/controlplane hack/demo hack/image hack/bench hack/tools hack/components/certmanager
 # The modules that only pin versions. Those of hack/bench aren't among them: they are
 # needed for a benchmark alone, and are large.
 PINS := hack/tools/golangci hack/tools/kubeapilinter hack/tools/gremlins hack/tools/gotestsum hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds hack/components/gatekeeper
@@ -136,36 +137,8 @@ mutate: ## Change the safety core operator by operator, and list what its tests 
 	@bin/mutate --gremlins "$(CURDIR)/bin/gremlins" --core "$(SAFETY_CORE)" --killed "$(MIN_KILLED)" --covered "$(MIN_COVERED)" --workers "$(WORKERS)" $(PKG)
 
 .PHONY: bench
-bench: bench-check bench-templates bench-engines bench-webhook bench-apiserver bench-scan bench-memory ## Time Evenkeel beside its peers, which are built once; write the figures to docs/benchmarks.md
-
-.PHONY: bench-check
-bench-check: ## Time check beside conftest and gator test
-	@go run -C hack/bench . --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
-
-.PHONY: bench-templates
-bench-templates: ## Time check beside gator test, by the same ConstraintTemplates
-	@go run -C hack/bench . --templates --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
-
-.PHONY: bench-engines
-bench-engines: ## Time admission beside Gatekeeper's engine, by the same rules
-	@go run -C hack/bench . --engines --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
-
-.PHONY: bench-scan
-bench-scan: ## Time the scan beside Gatekeeper's audit, by the same rules
-	@go run -C hack/bench . --scan --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
-
-.PHONY: bench-memory
-bench-memory: ## Measure the memory that the scan of 150,000 Pods takes, and what a change of a policy takes
-	@go run -C hack/bench . --memory --table "$(CURDIR)/docs/benchmarks.md"
-
-.PHONY: bench-webhook
-bench-webhook: ## Time the webhook over TLS beside one of controller-runtime that admits everything
-	@go run -C hack/bench . --webhook --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
-
-.PHONY: bench-apiserver
-bench-apiserver: ## Time a real API server with nobody who judges, Evenkeel, Gatekeeper, Kyverno and ValidatingAdmissionPolicies
-	@$(CONTROLPLANE) build
-	@go run -C hack/bench . --apiserver --runs 15 --table "$(CURDIR)/docs/benchmarks.md"
+bench: ## Measure Evenkeel beside its peers, which are built once; write the figures to docs/benchmarks.md
+	@go run -C hack/bench . --runs 15 --table "$(CURDIR)/docs/benchmarks.md" $(BENCH)
 
 .PHONY: bench-go
 bench-go: ## Run the benchmarks of the packages, without the tests

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -30,42 +29,34 @@ type estate struct{ *rand.Rand }
 
 func (e estate) one(of ...any) any { return of[e.IntN(len(of))] }
 
-// estateFiles are those of an estate: a folder of rules and one of objects, as check and gator read them, and the
-// reviews of these objects, one a line.
-type estateFiles struct{ rules, objects, reviews string }
-
-// writeEstate writes the rules, count objects of a seed, and what the API server would ask of them, into a folder.
-// It says how many reviews there are.
-func writeEstate(dir string, count int, seed uint64) (files estateFiles, asked int, err error) {
+// writeEstate writes the rules (rules/all.yaml), count objects of a seed (objects/all.yaml), and the requests that the
+// API server sends on them (reviews, one a line). It returns how many requests there are.
+func writeEstate(in func(string) string, count int, seed uint64) (asked int, err error) {
 	e := estate{rand.New(rand.NewPCG(seed, seed))}
 	objects := e.objects(count)
 	made := reviews.Of(e.Rand, objects, e.again)
-	files = estateFiles{filepath.Join(dir, "rules"), filepath.Join(dir, "objects"), filepath.Join(dir, "reviews")}
-	var documents, lines bytes.Buffer
-	for _, object := range objects {
-		raw, err := json.Marshal(object)
-		if err != nil {
-			return files, 0, err
-		}
-		fmt.Fprintf(&documents, "---\n%s\n", raw)
+	documents, err := appendDocuments(nil, objects...)
+	if err != nil {
+		return 0, err
 	}
+	var lines []byte
 	for _, review := range made {
 		raw, err := json.Marshal(review)
 		if err != nil {
-			return files, 0, err
+			return 0, err
 		}
-		lines.Write(append(raw, '\n'))
+		lines = append(append(lines, raw...), '\n')
 	}
-	for file, content := range map[string][]byte{filepath.Join(files.rules, "all.yaml"): estateRules,
-		filepath.Join(files.objects, "all.yaml"): documents.Bytes(), files.reviews: lines.Bytes()} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return files, 0, err
+	for file, content := range map[string][]byte{"rules/all.yaml": estateRules, "objects/all.yaml": documents,
+		"reviews": lines} {
+		if err := os.MkdirAll(filepath.Dir(in(file)), 0o755); err != nil {
+			return 0, err
 		}
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			return files, 0, err
+		if err := os.WriteFile(in(file), content, 0o600); err != nil {
+			return 0, err
 		}
 	}
-	return files, len(made), nil
+	return len(made), nil
 }
 
 // objects are the namespaces, what rules look up besides, and count others.

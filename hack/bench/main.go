@@ -1,106 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench compares Evenkeel with its peers.
+// Command bench compares Evenkeel with its peers: make bench. Its arguments are the benchmarks to run, all by default:
 //
-// It times evenkeel check beside conftest and gator test: the same manifests, the same four rules written for each,
-// whole commands, one after the other on the same machine. Before any time is taken the three must find the same
-// violations in the same objects. With --templates it does so beside gator test alone, by ConstraintTemplates (pods).
+//   - check: evenkeel check beside conftest and gator test, as whole commands;
+//   - engines: an AdmissionReview evaluated by Evenkeel's webhook and by Gatekeeper's engine;
+//   - webhook: Evenkeel's webhook over TLS beside one that admits everything;
+//   - scan: the scan of a cluster of Pods beside Gatekeeper's audit;
+//   - memory: the memory that the scan of a large cluster takes.
 //
-// With --engines it times admission instead, from the bytes of an AdmissionReview to the decision: Evenkeel's webhook
-// (own) beside Gatekeeper's engine (gator/engine), by the same rules (pods), once they find the same in hundreds of
-// reviews.
+// Before any time is taken, all contestants must find the same violations. A missed bound of a required figure is an
+// error.
 //
-// With --scan it times the scan of a cluster of Pods (own/scan) beside Gatekeeper's audit (gator/engine), and with
-// --memory it measures what the scan of a large one takes. The API server (internal/apiserver) is this program, run
-// once more with --serve.
+// With --compare it generates objects instead and compares all verdicts of both (estate/rules.yaml): make
+// compare-gator.
 //
-// With --webhook it times Evenkeel's webhook over TLS beside one of controller-runtime that admits everything
-// (own/noop), and with --apiserver a real API server that has Evenkeel's manager, Gatekeeper's, Kyverno's or its own
-// ValidatingAdmissionPolicies judge Pods.
-//
-// With --compare it generates objects instead, and has Gatekeeper's engine and evenkeel check judge them by the same
-// ConstraintTemplates and constraints (estate/rules.yaml): all must be the same, word for word.
-//
-// The folders conftest, gator and kyverno pin the programs.
+// The folders conftest and gator pin the peers. What runs Evenkeel's code is this program in a process of its own, as a
+// worker.
 package main
 
 import (
 	"context"
-	"embed"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
-	"text/template"
+
+	"evenkeel.dev/evenkeel/hack/bench/internal/own"
+	"evenkeel.dev/evenkeel/hack/bench/internal/scanning"
 )
 
 // options are the flags.
 type options struct {
-	objects, runs int
-	seed          uint64
-	compare       bool
-	engines       bool
-	templates     bool
-	scan, memory  bool
-	pods          int
-	serve, every  int
-	webhook       bool
-	apiServer     bool
-	cache, table  string
+	objects, runs, pods int
+	seed                uint64
+	compare             bool
+	cache, table        string
 }
 
 func main() {
-	var o options
-	flag.IntVar(&o.objects, "objects", 1000, "how many manifests")
-	flag.IntVar(&o.runs, "runs", 7, "how often each command is timed")
-	flag.BoolVar(&o.compare, "compare", false, "compare what Gatekeeper and evenkeel find of generated objects, "+
-		"instead of timing them")
-	flag.BoolVar(&o.engines, "engines", false, "time admission by Evenkeel and by Gatekeeper's engine, not check")
-	flag.BoolVar(&o.templates, "templates", false, "time check beside gator test by ConstraintTemplates, over Pods")
-	flag.BoolVar(&o.scan, "scan", false, "time the scan beside Gatekeeper's audit, not check")
-	flag.BoolVar(&o.memory, "memory", false, "measure the memory of the scan of a large cluster, not check")
-	flag.IntVar(&o.pods, "pods", 150_000, "with --memory, how many Pods")
-	flag.IntVar(&o.serve, "serve", 0, "serve a cluster of so many Pods to a scan, until standard input ends")
-	flag.IntVar(&o.every, "every", 100, "with --serve, each so many of the Pods violates ten rules; 0 for none")
-	flag.BoolVar(&o.webhook, "webhook", false, "time Evenkeel's webhook and one that admits everything, not check")
-	flag.BoolVar(&o.apiServer, "apiserver", false, "time the API server with those who judge its requests, not check")
-	flag.Uint64Var(&o.seed, "seed", 1, "which objects are generated for --compare")
-	flag.StringVar(&o.cache, "cache", defaultCache(), "where built programs are kept")
-	flag.StringVar(&o.table, "table", "", "a Markdown file whose table is replaced by the figures")
-	flag.Parse()
-	if o.serve > 0 {
-		end(serve(o.serve, o.every))
-		return
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	do := bench
-	switch {
-	case o.compare:
-		do = compare
-	case o.engines:
-		do = benchEngines
-	case o.templates:
-		do = benchTemplates
-	case o.scan:
-		do = benchScan
-	case o.memory:
-		do = benchMemory
-	case o.webhook:
-		do = benchWebhook
-	case o.apiServer:
-		do = benchAPIServer
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2) // 1 reports violations, for the tools that are run
 	}
-	end(do(ctx, o))
 }
 
-func end(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+func run(ctx context.Context) error {
+	if len(os.Args) == 4 && os.Args[1] == "worker" {
+		return work(ctx, os.Args[2], []byte(os.Args[3]))
 	}
+	var o options
+	flag.IntVar(&o.objects, "objects", 1000, "how many manifests are checked, or objects compared")
+	flag.IntVar(&o.runs, "runs", 7, "how many rounds are measured")
+	flag.IntVar(&o.pods, "pods", 150_000, "how many Pods the cluster of the memory benchmark has")
+	flag.BoolVar(&o.compare, "compare", false, "compare verdicts with Gatekeeper's instead of measuring")
+	flag.Uint64Var(&o.seed, "seed", 1, "which objects are generated")
+	flag.StringVar(&o.cache, "cache", defaultCache(), "where the peers are kept once they are built")
+	flag.StringVar(&o.table, "table", "", "a Markdown file whose tables are replaced")
+	flag.Parse()
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat("estate"); err != nil {
+		return errors.New("run it in hack/bench, or by make bench")
+	}
+	temporary, err := os.MkdirTemp("", "evenkeel-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	b := &bench{o, here, temporary}
+	if o.compare {
+		return b.compare(ctx)
+	}
+	return b.run(ctx, flag.Args())
+}
+
+// run runs some of the benchmarks, all if none is named. One that fails doesn't keep the others from being run.
+func (b *bench) run(ctx context.Context, names []string) error {
+	benchmarks := map[string]func(context.Context) error{"check": b.check, "engines": b.engines, "webhook": b.webhook,
+		"scan": b.scan, "memory": b.memory}
+	if len(names) == 0 {
+		names = []string{"check", "engines", "webhook", "scan", "memory"}
+	}
+	var failed error
+	for _, name := range names {
+		benchmark := benchmarks[name]
+		if benchmark == nil {
+			return fmt.Errorf("there is no benchmark %q: see go doc ./hack/bench", name)
+		}
+		if err := benchmark(ctx); err != nil {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
 }
 
 func defaultCache() string {
@@ -114,114 +112,37 @@ func defaultCache() string {
 	return filepath.Join(dir, "evenkeel", "bench")
 }
 
-func bench(ctx context.Context, o options) error {
-	work, err := os.MkdirTemp("", "evenkeel-bench-")
+// work does what a worker is asked.
+func work(ctx context.Context, worker string, question []byte) error {
+	switch worker {
+	case "judge":
+		return answer(ctx, question, own.Answer)
+	case "scan":
+		return answer(ctx, question, scanning.Answer)
+	case "webhook":
+		return answer(ctx, question, served(own.Serve))
+	case "noop":
+		return answer(ctx, question, served(own.ServeNoop))
+	case "apiserver":
+		return answer(ctx, question, served(serveCluster))
+	default:
+		return fmt.Errorf("there is no worker %q", worker)
+	}
+}
+
+// answer prints the answer to a question.
+func answer[Q, A any](ctx context.Context, raw []byte, to func(context.Context, Q) (A, error)) error {
+	var question Q
+	if err := json.Unmarshal(raw, &question); err != nil {
+		return err
+	}
+	result, err := to(ctx, question)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	manifests := filepath.Join(work, "manifests")
-	if err := writeManifests(manifests, o.objects); err != nil {
-		return err
-	}
-	tools, err := build(ctx, o.cache, work, manifests)
-	if err != nil {
-		return err
-	}
-	found, err := agree(ctx, tools)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%d manifests; each tool finds the same %d violations\n", o.objects, found)
-	results, err := measure(ctx, tools, o.runs)
-	if err != nil {
-		return err
-	}
-	text := table(results, fmt.Sprintf("%d manifests, 4 rules, %d violations, found alike by all three", o.objects,
-		found))
-	fmt.Print("\n", text)
-	if o.table == "" {
-		return nil
-	}
-	return replaceTable(o.table, "bench-check", text)
+	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-//go:embed templates
-var templates embed.FS
-
-// object is what a template needs of one manifest.
-type object struct {
-	Kind, Name, Team, Tag           string
-	Minor, User, Replicas           int
-	Limits, Privileged, HostNetwork bool
-}
-
-// mix is what ten objects of an application are.
-func mix() []string {
-	return []string{
-		"Deployment", "Service", "ConfigMap", "Deployment", "Service",
-		"StatefulSet", "ConfigMap", "CronJob", "Deployment", "Pod",
-	}
-}
-
-// objectOf is the n-th object. Some violate a rule: the same ones in each run.
-func objectOf(n int) object {
-	kinds := mix()
-	o := object{
-		Kind:     kinds[n%len(kinds)],
-		Name:     fmt.Sprintf("service-%d", n),
-		Team:     fmt.Sprintf("team-%d", n/len(kinds)%20),
-		Minor:    n % 60,
-		User:     1000 + n%500,
-		Replicas: 1 + n%5,
-		Limits:   n%7 != 0,
-	}
-	o.Tag = fmt.Sprintf("1.%d.0", o.Minor)
-	if n%11 == 0 {
-		o.Tag = "latest"
-	}
-	o.Privileged = n%13 == 0
-	o.HostNetwork = n%17 == 0
-	return o
-}
-
-// writeManifests writes one file for each object, ten to a folder.
-func writeManifests(dir string, count int) error {
-	parsed, err := parseTemplates()
-	if err != nil {
-		return err
-	}
-	for n := range count {
-		o := objectOf(n)
-		text, err := render(parsed, o.Kind, o)
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(dir, fmt.Sprintf("app-%03d", n/len(mix())),
-			fmt.Sprintf("%s-%s.yaml", o.Name, strings.ToLower(o.Kind)))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func parseTemplates() (*template.Template, error) {
-	t := template.New("")
-	t.Funcs(template.FuncMap{
-		"indent": func(by int, text string) string {
-			return strings.ReplaceAll(strings.Repeat(" ", by)+text, "\n", "\n"+strings.Repeat(" ", by))
-		},
-		"include": func(name string, o object) (string, error) { return render(t, name, o) },
-	})
-	return t.ParseFS(templates, "templates/*.tmpl")
-}
-
-func render(t *template.Template, name string, o object) (string, error) {
-	var text strings.Builder
-	err := t.ExecuteTemplate(&text, name, o)
-	return text.String(), err
+func served[Q any](serve func(context.Context, Q) error) func(context.Context, Q) (any, error) {
+	return func(ctx context.Context, question Q) (any, error) { return nil, serve(ctx, question) }
 }

@@ -4,68 +4,101 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 )
 
-// figures are what one command took, run by run.
-type figures struct {
-	tool   tool
-	wall   []time.Duration
-	cpu    []time.Duration
-	memory []int64 // bytes, the most at once
+// contestant is a program that is measured: measure gives one value for each of the benchmark's metrics.
+type contestant struct {
+	name    string
+	measure func(ctx context.Context, round int) ([]float64, error)
 }
 
-// measure times every command in each round, in another order in each, so that whatever else the machine
-// does falls on all of them.
-func measure(ctx context.Context, tools []tool, runs int) ([]figures, error) {
-	results := make([]figures, len(tools))
-	for round := range runs {
-		for _, i := range rand.Perm(len(tools)) {
-			results[i].tool = tools[i]
-			if err := results[i].time(ctx); err != nil {
-				return nil, err
+// metric is what is measured of each contestant, in a unit.
+type metric struct{ name, unit string }
+
+// contest is one benchmark. Its first contestant is the baseline of the ratios.
+type contest struct {
+	name        string
+	metrics     []metric
+	contestants []contestant
+	// values are the results, by contestant, metric and round.
+	values [][][]float64
+}
+
+// run measures every contestant once a round, in random order, so that other load on the machine affects them all.
+func (c *contest) run(ctx context.Context, rounds int) error {
+	c.values = make([][][]float64, len(c.contestants))
+	for i := range c.values {
+		c.values[i] = make([][]float64, len(c.metrics))
+	}
+	for round := range rounds {
+		for _, i := range rand.Perm(len(c.contestants)) {
+			measured, err := c.contestants[i].measure(ctx, round)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.contestants[i].name, err)
+			}
+			for m := range c.metrics {
+				c.values[i][m] = append(c.values[i][m], measured[m])
 			}
 		}
-		fmt.Printf("round %d of %d:", round+1, runs)
-		for _, r := range results {
-			fmt.Printf("  %s %s", r.tool.name, r.wall[round].Round(time.Millisecond))
+		fmt.Printf("%s, round %d of %d:", c.name, round+1, rounds)
+		for i := range c.contestants {
+			fmt.Printf("  %s %s", c.contestants[i].name, c.metrics[0].text(c.values[i][0][round]))
 		}
 		fmt.Println()
-	}
-	return results, nil
-}
-
-func (f *figures) time(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, f.tool.command[0], f.tool.command[1:]...)
-	began := time.Now()
-	err := cmd.Run() // whether it works was seen before; code 1 is the rule here
-	took := time.Since(began)
-	if cmd.ProcessState == nil {
-		return fmt.Errorf("%s: %w", f.tool.name, err)
-	}
-	f.wall = append(f.wall, took)
-	f.cpu = append(f.cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		f.memory = append(f.memory, usage.Maxrss*1024) // Linux counts kilobytes
 	}
 	return nil
 }
 
-func median[T int64 | float64 | time.Duration](values []T) T {
-	sorted := slices.Sorted(slices.Values(values))
-	if len(sorted) == 0 {
-		return 0
+// ratios divide a metric of one contestant by that of another, round by round.
+func (c *contest) ratios(m, of, by int) []float64 {
+	out := make([]float64, len(c.values[of][m]))
+	for round := range out {
+		out[round] = c.values[of][m][round] / c.values[by][m][round]
 	}
+	return out
+}
+
+// table is the results in Markdown: of each metric the median with the minimum and the maximum, and the same of its
+// ratio to the first contestant's.
+func (c *contest) table() string {
+	var b strings.Builder
+	b.WriteString("| |")
+	for _, m := range c.metrics {
+		fmt.Fprintf(&b, " %s | ratio |", m.name)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|---|", len(c.metrics)) + "\n")
+	for i := range c.contestants {
+		fmt.Fprintf(&b, "| %s |", c.contestants[i].name)
+		for m := range c.metrics {
+			fmt.Fprintf(&b, " %s | %s |", spread(c.values[i][m], c.metrics[m].text),
+				spread(c.ratios(m, i, 0), metric{}.text))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (m metric) text(value float64) string {
+	if m.unit == "MB" {
+		return fmt.Sprintf("%.0f MB", value)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%.2f %s", value, m.unit))
+}
+
+// spread is the median of values, with the minimum and the maximum.
+func spread(values []float64, text func(float64) string) string {
+	return fmt.Sprintf("%s (%s – %s)", text(median(values)), text(slices.Min(values)), text(slices.Max(values)))
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
 	middle := len(sorted) / 2
 	if len(sorted)%2 == 1 {
 		return sorted[middle]
@@ -73,33 +106,62 @@ func median[T int64 | float64 | time.Duration](values []T) T {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// ratios are how many times as long as the first each round of another took.
-func ratios(first, other []time.Duration) []float64 {
-	out := make([]float64, len(first))
-	for i := range first {
-		out[i] = other[i].Seconds() / first[i].Seconds()
-	}
-	return out
+// required is a bound that the median of a figure must keep.
+type required struct {
+	what   string
+	values []float64
+	unit   string
+	bound  float64
+	// least says that the bound is a minimum.
+	least bool
 }
 
-// table is the figures in Markdown, under a line that says what of: medians, and those of the rounds' ratios, with the
-// least and the most.
-func table(results []figures, what string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s; medians of %d rounds in random order, with the least and the most, on %s with %d processors, "+
-		"%s.\n\n", what, len(results[0].wall), processor(), runtime.NumCPU(), runtime.Version())
-	b.WriteString("| command | version | time | times as long | CPU time | memory |\n|---|---|---|---|---|---|\n")
-	for _, r := range results {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d MB |\n", r.tool.name, r.tool.version,
-			spread(r.wall, seconds), spread(ratios(results[0].wall, r.wall), times), spread(r.cpu, seconds),
-			median(r.memory)>>20)
+func (r required) met() bool {
+	if r.least {
+		return median(r.values) >= r.bound
 	}
-	return b.String()
+	return median(r.values) <= r.bound
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+func (r required) String() string {
+	most, result := "at most", "missed"
+	if r.least {
+		most = "at least"
+	}
+	if r.met() {
+		result = "met"
+	}
+	text := metric{unit: r.unit}.text
+	return fmt.Sprintf("- %s: %s, required %s %s: **%s**", r.what, spread(r.values, text), most, text(r.bound), result)
+}
 
-// processor is the name of the machine's, as Linux tells it.
+// report writes the results under a paragraph that describes them, into the file if there is one. It returns an error
+// if a required figure is missed.
+func (c *contest) report(file, about string, figures ...required) error {
+	rounds := len(c.values[0][0])
+	text := fmt.Sprintf("%s Medians of %d rounds in random order (minimum – maximum); ratios are to the first row's figure "+
+		"of the same round. %s with %d processors, %s.\n\n%s\n", about, rounds, processor(), runtime.NumCPU(),
+		runtime.Version(), c.table())
+	var missed []string
+	for _, figure := range figures {
+		text += figure.String() + "\n"
+		if !figure.met() {
+			missed = append(missed, figure.what)
+		}
+	}
+	fmt.Print("\n", text, "\n")
+	if file != "" {
+		if err := replaceTable(file, c.name, text); err != nil {
+			return err
+		}
+	}
+	if len(missed) > 0 {
+		return fmt.Errorf("%s: required figures missed: %s", c.name, strings.Join(missed, "; "))
+	}
+	return nil
+}
+
+// processor is the machine's, as Linux names it.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -113,14 +175,13 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// replaceTable writes a table into a file, in place of the one that the same make target wrote.
-func replaceTable(file, target, text string) error {
+// replaceTable replaces the table of a benchmark in a file of Markdown.
+func replaceTable(file, name, text string) error {
 	old, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	// The marks between which it stands.
-	begin, end := "<!-- begin: make "+target+" -->\n", "<!-- end: make "+target+" -->\n"
+	begin, end := "<!-- begin: make bench "+name+" -->\n", "<!-- end: make bench "+name+" -->\n"
 	before, rest, begins := strings.Cut(string(old), begin)
 	_, after, ends := strings.Cut(rest, end)
 	if !begins || !ends {
@@ -128,70 +189,3 @@ func replaceTable(file, target, text string) error {
 	}
 	return os.WriteFile(file, []byte(before+begin+text+end+after), 0o644)
 }
-
-// benchExpressions times rules in Rego beside the same in CEL, by the evaluator of ValidatingAdmissionPolicies. Both
-// are given Pods that are decoded, as the API server has them where it evaluates CEL.
-func benchExpressions(ctx context.Context, o options, in func(string) string, own string) (string, error) {
-	count, err := writeRules(in("pairs.yaml"), expressionRules, "pairs", nil)
-	if err != nil {
-		return "", err
-	}
-	expressions, err := filesOf(expressionRules, "pairs", ".cel")
-	if err != nil {
-		return "", err
-	}
-	raw, err := json.Marshal(expressions)
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(in("pairs.json"), raw, 0o600); err != nil {
-		return "", err
-	}
-	here, err := root()
-	if err != nil {
-		return "", err
-	}
-	if err := goBuild(ctx, filepath.Join(here, "own"), in("cel"), "./cel"); err != nil {
-		return "", err
-	}
-	judges := []judge{
-		{name: "Evenkeel", command: []string{own, "--rules", in("pairs.yaml")}, timing: []string{"--decoded"}},
-		{name: "ValidatingAdmissionPolicy", command: []string{in("cel"), "--rules", in("pairs.json")}},
-	}
-	violations, err := alike(ctx, judges, in("judged"))
-	if err != nil {
-		return "", err
-	}
-	fmt.Printf("%d rules in Rego and in CEL: both find the same %d violations\n", count, violations)
-	results, err := timeJudges(ctx, judges, o.runs, in)
-	if err != nil {
-		return "", err
-	}
-	head := fmt.Sprintf("%d rules, in Rego and in CEL, of Pods that are decoded; both found the same %d violations. "+
-		"CPU of one rule; Go's own settings for both.\n\n", count, violations)
-	return head + expressionsTable(judges, results, count), nil
-}
-
-// expressionsTable is the figures of one rule in Markdown. The ratios are those of each round to the last judge's.
-func expressionsTable(judges []judge, results [][]measurement, rules int) string {
-	var b strings.Builder
-	b.WriteString("| judge | CPU of a rule, a Pod that violates nothing | times as much | CPU of a rule, Pods of " +
-		"which most violate | times as much |\n|---|---|---|---|---|\n")
-	last := results[len(results)-1]
-	for i, j := range judges {
-		fmt.Fprintf(&b, "| %s |", j.name)
-		for _, of := range []func(measurement) time.Duration{
-			func(m measurement) time.Duration { return m.clean / time.Duration(rules) },
-			func(m measurement) time.Duration { return m.mixed / time.Duration(rules) },
-		} {
-			fmt.Fprintf(&b, " %s | %s |", spread(each(results[i], of), microseconds),
-				spread(ratios(each(last, of), each(results[i], of)), hundredths))
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-func microseconds(d time.Duration) string { return fmt.Sprintf("%.1f µs", d.Seconds()*1e6) }
-
-func hundredths(f float64) string { return fmt.Sprintf("%.2f", f) }

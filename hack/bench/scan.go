@@ -3,258 +3,258 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"evenkeel.dev/evenkeel/hack/bench/internal/apiserver"
+	"evenkeel.dev/evenkeel/hack/bench/internal/scanning"
 )
 
 const (
-	// scanned is how many Pods are scanned to time it.
-	scanned = 20_000
-	// paged is how many Pods the pages have that Gatekeeper audits to time it.
-	paged = 40
-	// compared is how many Pods must have the same verdicts before any time is taken, of which each third violates.
-	compared = 300
+	// scanned is how many Pods are scanned to time it, and paged how many the lists have that Gatekeeper audits.
+	scanned, paged = 20_000, 40
+	// compared is how many Pods must have the same verdicts before any time is taken; every third violates.
+	compared, comparedEvery = 300, 3
+	// smallCluster is how many Pods the cluster has whose memory is the baseline.
+	smallCluster = 1000
+	// changedPolicy is the policy that is changed, and changedParameters what its parameters become.
+	changedPolicy     = "podports"
+	changedParameters = `{"exemptImages":["registry.example.com/platform/*"]}`
 )
 
-// passFigures are what own/scan prints of one pass.
-type passFigures struct {
-	CPU, Time           time.Duration
-	Most, Settled, Live int64
-	Asked               map[string]struct{ Requests, Bytes int64 }
+// clusterServer is a question to the worker that serves a cluster of Pods, of which each every-th violates ten rules;
+// 0 for none.
+type clusterServer struct {
+	Pods, Every  int
+	Port         int
+	Certificates string
 }
 
-// scanReport is what own/scan prints.
-type scanReport struct {
-	Violated, Violating, Errors int
-	Findings                    []struct {
-		Object, Message string
-		Violations      int
-	}
-	First, Change passFigures
-}
-
-// scanner is own/scan, built, with its rules.
-type scanner struct{ program, rules string }
-
-// benchScan times the scan beside Gatekeeper's audit: the same rules, the same Pods, from the bytes of a list to the
-// verdicts.
-func benchScan(ctx context.Context, o options) error {
-	work, err := os.MkdirTemp("", "evenkeel-scan-")
+// serveCluster serves until ctx ends.
+func serveCluster(ctx context.Context, c clusterServer) error {
+	pods, err := newClusterPods(c.Pods, c.Every)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	in := func(name string) string { return filepath.Join(work, name) }
-	s, rules, err := buildScanner(ctx, in)
-	if err != nil {
-		return err
+	kinds := []apiserver.Kind{
+		{Version: "v1", Kind: "Namespace", Resource: "namespaces", Objects: namespaces{}},
+		{Version: "v1", Kind: "Pod", Resource: "pods", Namespaced: true, Objects: pods},
+		{Group: "events.k8s.io", Version: "v1", Kind: "Event", Resource: "events", Namespaced: true},
 	}
-	engine, err := buildAudit(ctx, in)
-	if err != nil {
-		return err
+	for resource, kind := range map[string]string{"clusterregopolicies": "ClusterRegoPolicy",
+		"regotemplates": "RegoTemplate", "waivers": "Waiver", "clusterwaivers": "ClusterWaiver",
+		"policyoverrides": "PolicyOverride", "remediationstrategies": "RemediationStrategy"} {
+		kinds = append(kinds, apiserver.Kind{Group: "evenkeel.dev", Version: "v1alpha1", Kind: kind,
+			Resource: resource, Namespaced: kind == "Waiver"})
 	}
-	violations, err := auditedAlike(ctx, s, engine, in("compared"))
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%d rules, %d Pods: both find the same %d violations\n", rules, compared, violations)
-	size, err := writePages(in("clean"), paged, 0)
-	if err != nil {
-		return err
-	}
-	if _, err := writePages(in("mixed"), paged, 1); err != nil {
-		return err
-	}
-	results, err := s.timeBeside(ctx, engine, o.runs, in)
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("%d rules that match a Pod, Pods of %d bytes; of %d of them both found the same %d "+
-		"violations. Medians of %d rounds in random order, with the least and the most; %s with %d processors, "+
-		"%s.\n\n%s", rules, size, compared, violations, o.runs, processor(), runtime.NumCPU(), runtime.Version(),
-		scanTable(engine.name, results))
-	fmt.Print("\n", text)
-	if o.table == "" {
+	server := &http.Server{Addr: fmt.Sprintf("localhost:%d", c.Port), Handler: apiserver.New(kinds...),
+		ReadHeaderTimeout: time.Minute}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	err = server.ListenAndServeTLS(filepath.Join(c.Certificates, "tls.crt"), filepath.Join(c.Certificates, "tls.key"))
+	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
-	return replaceTable(o.table, "bench-scan", text)
+	return err
 }
 
-// timeBeside times the scan and Gatekeeper's audit once a round, either of them first by chance.
-func (s scanner) timeBeside(ctx context.Context, engine judge, rounds int, in func(string) string) (
-	[][]measurement, error) {
-	results := make([][]measurement, 2)
-	times := []func() (measurement, error){
-		func() (measurement, error) { return s.each(ctx) },
-		func() (measurement, error) {
-			theirs, err := timeJudges(ctx, []judge{engine}, 1, in)
-			if err != nil {
-				return measurement{}, err
-			}
-			return theirs[0][0], nil
-		},
-	}
-	for round := range rounds {
-		for _, i := range rand.Perm(len(times)) {
-			m, err := times[i]()
-			if err != nil {
-				return nil, err
-			}
-			results[i] = append(results[i], m)
-		}
-		fmt.Printf("round %d of %d: Evenkeel %s, Gatekeeper %s\n", round+1, rounds,
-			results[0][round].clean.Round(time.Microsecond), results[1][round].clean.Round(time.Microsecond))
-	}
-	return results, nil
-}
-
-func buildScanner(ctx context.Context, in func(string) string) (s scanner, rules int, err error) {
-	if rules, err = writePodRules(in("rules.yaml")); err != nil {
-		return scanner{}, 0, err
-	}
-	here, err := root()
-	if err != nil {
-		return scanner{}, 0, err
-	}
-	return scanner{in("scan"), in("rules.yaml")}, rules, goBuild(ctx, filepath.Join(here, "own"), in("scan"), "./scan")
-}
-
-func buildAudit(ctx context.Context, in func(string) string) (judge, error) {
-	here, err := root()
-	if err != nil {
-		return judge{}, err
-	}
-	fmt.Println("building Gatekeeper's engine; it takes minutes, once")
-	return judge{name: "Gatekeeper " + gatorVersion, command: []string{in("engine"), "--rules", in("rules.yaml")},
-		reads: "--pages"}, goBuild(ctx, filepath.Join(here, "gator"), in("engine"), "./engine")
-}
-
-// scan has a cluster of Pods served and scanned.
-func (s scanner) scan(ctx context.Context, pods, every int, arguments ...string) (*scanReport, error) {
-	at, stop, err := startServer(ctx, pods, every)
+// scanCluster has a cluster of Pods served and scanned.
+func (b *bench) scanCluster(ctx context.Context, pods, every int, q scanning.Question) (*scanning.Report, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	server, err := worker("apiserver")
 	if err != nil {
 		return nil, err
 	}
-	report := &scanReport{}
-	j := judge{name: "the scan", env: deployed(), command: []string{s.program, "--server", string(at),
-		"--rules", s.rules, "--pods", fmt.Sprint(pods)}}
-	err = errors.Join(j.ask(ctx, report, arguments...), stop())
-	if want := violatingOf(pods, every); err == nil && (report.Violating != want || report.Errors > 0) {
-		err = fmt.Errorf("%d Pods violate and %d can't be judged, want %d and none", report.Violating, report.Errors,
-			want)
+	server.env = nil
+	s, err := b.serve(ctx, server, func(at serving) any {
+		return clusterServer{pods, every, at.Port, at.Certificates}
+	})
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && every > 0 && report.Violated != rulesBroken {
-		err = fmt.Errorf("%d rules are violated, want %d", report.Violated, rulesBroken)
+	scan, err := worker("scan")
+	if err != nil {
+		return nil, err
 	}
-	return report, err
+	q.URL, q.CA, q.Rules, q.Pods = s.url, b.in("tls.crt"), b.in("rules.yaml"), pods
+	report := &scanning.Report{}
+	if err := scan.ask(ctx, q, report); err != nil {
+		return nil, err
+	}
+	violating, violated := 0, 0
+	if every > 0 {
+		violating, violated = pods/every, rulesBroken
+	}
+	if report.Violating != violating || report.Violated != violated || report.Errors > 0 {
+		return nil, fmt.Errorf("%d Pods violate %d rules, and %d can't be evaluated, want %d, %d and none", report.Violating,
+			report.Violated, report.Errors, violating, violated)
+	}
+	return report, nil
 }
 
-func violatingOf(pods, every int) int {
-	if every == 0 {
-		return 0
+// scan measures the CPU time of a Pod in the scan beside Gatekeeper's audit, by the same rules: from the bytes of a list
+// to the verdicts.
+func (b *bench) scan(ctx context.Context) error {
+	rules, err := writePodRules(b.in("rules.yaml"))
+	if err != nil {
+		return err
 	}
-	return pods / every
+	engine, err := b.gatekeeper(ctx)
+	if err != nil {
+		return err
+	}
+	violations, err := b.auditedAlike(ctx, engine)
+	if err != nil {
+		return err
+	}
+	size, err := writeList(b.in("clean"), paged, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := writeList(b.in("violating"), paged, 1); err != nil {
+		return err
+	}
+	c := contest{name: "scan", metrics: []metric{{"CPU, a Pod without violations", "ms"},
+		{fmt.Sprintf("CPU, a Pod that violates %d rules", rulesBroken), "ms"}}}
+	c.contestants = []contestant{
+		{"Evenkeel's scan", func(ctx context.Context, _ int) (measured []float64, err error) {
+			for _, every := range []int{0, 1} {
+				report, err := b.scanCluster(ctx, scanned, every, scanning.Question{})
+				if err != nil {
+					return nil, err
+				}
+				measured = append(measured, report.First.CPU.Seconds()*1000/scanned)
+			}
+			return measured, nil
+		}},
+		{"Gatekeeper " + gatorVersion + "'s audit", func(ctx context.Context, _ int) (measured []float64, err error) {
+			for _, file := range []string{"clean", "violating"} {
+				var took time.Duration
+				if err := engine.ask(ctx, auditQuestion{b.in("rules.yaml"), b.in(file), timing}, &took); err != nil {
+					return nil, err
+				}
+				measured = append(measured, took.Seconds()*1000)
+			}
+			return measured, nil
+		}},
+	}
+	if err := c.run(ctx, b.runs); err != nil {
+		return err
+	}
+	return c.report(b.table, fmt.Sprintf("%d rules that match a Pod, Pods of %d bytes; on %d of them both find the same %d "+
+		"violations.", rules, size, compared, violations),
+		required{"times less than Gatekeeper, a Pod without violations", c.ratios(0, 1, 0), "", 18, true},
+		required{fmt.Sprintf("times less than Gatekeeper, a Pod that violates %d rules", rulesBroken), c.ratios(1, 1, 0),
+			"", 18, true})
 }
 
-// each is what a Pod takes of the first sync: of Pods that violate nothing, and of those that violate ten rules.
-func (s scanner) each(ctx context.Context) (measurement, error) {
-	var m measurement
-	for every, took := range map[int]*time.Duration{0: &m.clean, 1: &m.mixed} {
-		report, err := s.scan(ctx, scanned, every, "--settle", "0s")
-		if err != nil {
-			return m, err
-		}
-		*took = report.First.CPU / scanned
-	}
-	return m, nil
+// auditQuestion is what Gatekeeper's engine is asked of a list.
+type auditQuestion struct {
+	Rules, List string
+	Time        time.Duration
 }
 
-// auditedAlike holds the scan and the audit to the same: each finding of the scan is a constraint's of the same Pod,
-// with as many violations, of which its message is one. It says how many there are.
-func auditedAlike(ctx context.Context, s scanner, engine judge, pages string) (int, error) {
-	const every = 3
-	if _, err := writePages(pages, compared, every); err != nil {
+// audited is a finding of Gatekeeper's audit: one violation of a constraint by an object.
+type audited struct{ Object, Constraint, Message string }
+
+// auditedAlike compares the findings of the scan with the audit's: each is a constraint's on the same Pod, with as many
+// violations, and its message is that of one of them. It returns how many violations there are.
+func (b *bench) auditedAlike(ctx context.Context, engine program) (violations int, err error) {
+	if _, err := writeList(b.in("compared"), compared, comparedEvery); err != nil {
 		return 0, err
 	}
-	var theirs []struct {
-		Object, Constraint string
-		Messages           []string
-	}
-	if err := engine.ask(ctx, &theirs, "--pages", pages); err != nil {
+	var theirs []audited
+	if err := engine.ask(ctx, auditQuestion{Rules: b.in("rules.yaml"), List: b.in("compared")}, &theirs); err != nil {
 		return 0, err
 	}
-	ours, err := s.scan(ctx, compared, every, "--settle", "0s", "--findings")
+	messages := map[[2]string][]string{}
+	for _, a := range theirs {
+		key := [2]string{strings.TrimPrefix(a.Object, "Pod "), a.Constraint}
+		messages[key] = append(messages[key], a.Message)
+	}
+	report, err := b.scanCluster(ctx, compared, comparedEvery, scanning.Question{})
 	if err != nil {
 		return 0, err
 	}
-	violations := 0
-	for _, f := range ours.Findings {
-		violations += f.Violations
-		at := slices.IndexFunc(theirs, func(a struct {
-			Object, Constraint string
-			Messages           []string
-		}) bool {
-			return a.Object == f.Object && len(a.Messages) == f.Violations && slices.Contains(a.Messages, f.Message)
-		})
-		if at < 0 {
-			return 0, fmt.Errorf("what the scan finds of %s Gatekeeper doesn't, %d times: %s", f.Object, f.Violations,
-				f.Message)
+	for _, f := range report.Findings {
+		key := [2]string{f.Object, f.Policy}
+		if len(messages[key]) != f.Violations || !slices.Contains(messages[key], f.Message) {
+			return 0, fmt.Errorf("the scan finds of %s %d times: %s; Gatekeeper: %q", key, f.Violations, f.Message, messages[key])
 		}
-		theirs = slices.Delete(theirs, at, at+1)
+		violations += f.Violations
+		delete(messages, key)
 	}
-	if len(theirs) > 0 {
-		return 0, fmt.Errorf("the scan doesn't find what Gatekeeper finds of %s by %s: %s", theirs[0].Object,
-			theirs[0].Constraint, strings.Join(theirs[0].Messages, ", "))
+	if len(messages) > 0 {
+		return 0, fmt.Errorf("Gatekeeper alone finds %q", messages)
 	}
 	return violations, nil
 }
 
-// writePages writes a page of a list of Pods. It says how long one is, in bytes.
-func writePages(file string, count, every int) (int, error) {
+// writeList writes a list of Pods. It returns the average size of a Pod, in bytes.
+func writeList(file string, count, every int) (int, error) {
 	pods, err := newClusterPods(count, every)
 	if err != nil {
 		return 0, err
 	}
-	var text bytes.Buffer
-	text.WriteString(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`)
+	text := []byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`)
 	for n := range count {
 		if n > 0 {
-			text.WriteByte(',')
+			text = append(text, ',')
 		}
-		text.Write(pods.Append(nil, n))
+		text = pods.Append(text, n)
 	}
-	text.WriteString("]}")
-	var valid json.RawMessage
-	if err := json.Unmarshal(text.Bytes(), &valid); err != nil {
-		return 0, err
+	text = append(text, "]}"...)
+	if !json.Valid(text) {
+		return 0, errors.New("a list of Pods isn't valid JSON")
 	}
-	return text.Len() / count, os.WriteFile(file, text.Bytes(), 0o600)
+	return len(text) / count, os.WriteFile(file, text, 0o600)
 }
 
-// scanTable is the figures in Markdown. The ratios are those of each round to Evenkeel's.
-func scanTable(theirs string, results [][]measurement) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "| judge | CPU, a Pod that violates nothing | times as much | CPU, a Pod that violates %d rules | "+
-		"times as much |\n|---|---|---|---|---|\n", rulesBroken)
-	for i, name := range []string{"Evenkeel's scan", theirs + "'s audit"} {
-		fmt.Fprintf(&b, "| %s |", name)
-		for _, of := range []func(measurement) time.Duration{
-			func(m measurement) time.Duration { return m.clean }, func(m measurement) time.Duration { return m.mixed },
-		} {
-			own, first := each(results[i], of), each(results[0], of)
-			fmt.Fprintf(&b, " %s | %s |", spread(own, milliseconds), spread(ratios(first, own), times))
-		}
-		b.WriteByte('\n')
+// memory measures the memory that the scan of a large cluster takes, and the change of one policy, beside a small
+// cluster's.
+func (b *bench) memory(ctx context.Context) error {
+	rules, err := writePodRules(b.in("rules.yaml"))
+	if err != nil {
+		return err
 	}
-	return b.String()
+	size, err := writeList(b.in("list"), replicas, 1)
+	if err != nil {
+		return err
+	}
+	c := contest{name: "memory", metrics: []metric{{"first sync: peak resident", "MB"}, {"resident afterwards", "MB"},
+		{"heap afterwards", "MB"}, {"CPU of a Pod", "ms"}, {"a policy is changed: peak resident", "MB"}}}
+	for _, cluster := range []struct {
+		name        string
+		pods, every int
+	}{
+		{fmt.Sprintf("%d Pods, 1 %% violate %d rules", smallCluster, rulesBroken), smallCluster, 100},
+		{fmt.Sprintf("%d Pods, 1 %% violate %d rules", b.pods, rulesBroken), b.pods, 100},
+		{fmt.Sprintf("%d Pods, all violate %d rules", b.pods, rulesBroken), b.pods, 1},
+	} {
+		c.contestants = append(c.contestants, contestant{cluster.name, func(ctx context.Context, _ int) ([]float64, error) {
+			report, err := b.scanCluster(ctx, cluster.pods, cluster.every, scanning.Question{Change: changedPolicy,
+				Parameters: changedParameters, Settle: 12 * time.Second})
+			if err != nil {
+				return nil, err
+			}
+			const mega = 1 << 20
+			first := report.First
+			return []float64{float64(first.Peak) / mega, float64(first.Settled) / mega, float64(first.HeapLive) / mega,
+				first.CPU.Seconds() * 1000 / float64(cluster.pods), float64(report.Change.Peak) / mega}, nil
+		}})
+	}
+	// A round takes minutes.
+	if err := c.run(ctx, min(b.runs, 3)); err != nil {
+		return err
+	}
+	return c.report(b.table, fmt.Sprintf("Pods of %d bytes, %d rules that match a Pod.", size, rules),
+		required{fmt.Sprintf("peak resident of the first sync of %d Pods", b.pods), c.values[1][0], "MB", 250, false})
 }

@@ -3,176 +3,244 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
-	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
+	"unsafe"
+
+	"evenkeel.dev/evenkeel/hack/bench/internal/own"
 )
 
-// The load of a webhook: so many requests a second that the first, which does nothing, takes such a share of a
-// processor, whatever processor it is; for so long in each round.
+// The load of a webhook: so many requests a second that the no-op takes such a share of a processor, whatever processor
+// it is; for so long in each round.
 const (
-	webhookShare = 0.16
+	webhookShare = 0.08
 	webhookLoad  = 2500 * time.Millisecond
-	// trialRate is that by which a request of the first is timed.
+	// trialRate is the rate by which a request of the no-op is measured first.
 	trialRate = 200
-	// So many Pods are created in each round, others than in every round before, for so many workloads.
-	posted, workloads = 1000, 40
 )
 
-// served is what requests took of a webhook, in one round: of its processors for each, and of time.
-type served struct{ cpu, p50, p99 time.Duration }
-
-// benchWebhook times Evenkeel's webhook beside one that admits everything, over TLS: the same AdmissionReviews at the
-// same rate.
-func benchWebhook(ctx context.Context, o options) error {
-	work, err := os.MkdirTemp("", "evenkeel-webhook-")
+// webhook measures Evenkeel's webhook beside one that admits everything, over TLS: the same AdmissionReviews at the
+// same rate. Half of the Pods violate nothing.
+func (b *bench) webhook(ctx context.Context) error {
+	rules, size, err := b.writeReviews()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	in := func(name string) string { return filepath.Join(work, name) }
-	rules, size, err := writeWebhookInput(in, o.runs, o.seed)
+	noop, evenkeel, err := b.webhooks(ctx)
 	if err != nil {
 		return err
 	}
-	webhooks, err := buildWebhooks(ctx, work)
-	if err != nil {
-		return err
-	}
-	messages, err := expected(ctx, webhooks, in)
-	if err != nil {
-		return err
-	}
-	if err := startWebhooks(ctx, webhooks, in); err != nil {
-		return err
-	}
-	refused, err := answerRightly(ctx, webhooks, in("judged"), messages)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%d rules; of %d reviews Evenkeel refuses the %d that violate one\n", rules, judged, refused)
-	rate, err := webhookRate(ctx, webhooks[0], in("workloads"), o.seed)
-	if err != nil {
-		return err
-	}
-	results, err := timeWebhooks(ctx, webhooks, o, rate, in)
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("%d rules that match a Pod, AdmissionReviews of %d bytes on average; of %d of them Evenkeel "+
-		"refused those %d that violate a rule. %d requests a second for %s a round; medians of %d rounds in random "+
-		"order, with the least and the most; %s with %d processors, %s.\n", rules, size, judged, refused, rate,
-		webhookLoad, o.runs, processor(), runtime.NumCPU(), runtime.Version())
-	for i, of := range []string{fmt.Sprintf("Pods of %d workloads, none of which violates anything", workloads),
-		"Pods of which most violate"} {
-		text += fmt.Sprintf("\n%s:\n\n%s", of, webhookTable(webhooks, results[i]))
-	}
-	fmt.Print("\n", text)
-	if o.table == "" {
-		return nil
-	}
-	return replaceTable(o.table, "bench-webhook", text)
-}
-
-// writeWebhookInput writes the rules, and the reviews for so many rounds. It says how many rules there are, and how
-// long a review is on average, in bytes.
-func writeWebhookInput(in func(name string) string, rounds int, seed uint64) (rules, size int, err error) {
-	if rules, err = writePodRules(in("rules.yaml")); err != nil {
-		return 0, 0, err
-	}
-	if _, err := writePodReviews(in("judged"), judged, seed); err != nil {
-		return 0, 0, err
-	}
-	if _, err := writeWorkloadReviews(in("workloads"), rounds*posted, workloads, seed); err != nil {
-		return 0, 0, err
-	}
-	size, err = writePodReviews(in("mixed"), rounds*posted, seed)
-	return rules, size, err
-}
-
-// webhookRate is the rate of webhookShare, in whole tens.
-func webhookRate(ctx context.Context, first *webhook, reviews string, seed uint64) (int, error) {
-	lines, err := reviewLines(reviews)
-	if err != nil {
-		return 0, err
-	}
-	trial, err := first.time(ctx, lines[:posted], trialRate, seed)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", first.name, err)
-	}
-	return max(10, int(webhookShare/trial.cpu.Seconds()/10)*10), nil
-}
-
-// timeWebhooks times each webhook once a round, in another order in each: first for Pods that violate nothing, then for
-// others.
-func timeWebhooks(ctx context.Context, webhooks []*webhook, o options, rate int, in func(string) string) (
-	[2][][]served, error) {
-	var results [2][][]served
-	for kind, file := range []string{"workloads", "mixed"} {
-		reviews, err := reviewLines(in(file))
+	var reviews [][]byte
+	for _, file := range []string{"clean", "mixed"} {
+		text, err := os.ReadFile(b.in(file))
 		if err != nil {
-			return results, err
+			return err
 		}
-		results[kind] = make([][]served, len(webhooks))
-		for round := range o.runs {
-			for _, i := range rand.Perm(len(webhooks)) {
-				s, err := webhooks[i].time(ctx, reviews[round*posted:][:posted], rate, o.seed+uint64(round))
-				if err != nil {
-					return results, fmt.Errorf("%s: %w", webhooks[i].name, err)
-				}
-				results[kind][i] = append(results[kind][i], s)
-			}
-			fmt.Printf("%s, round %d of %d:", file, round+1, o.runs)
-			for i, w := range webhooks {
-				s := results[kind][i][round]
-				fmt.Printf("  %s %s, p99 %s", w.name, milliseconds(s.cpu), milliseconds(s.p99))
-			}
-			fmt.Println()
+		lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+		if err := answerRightly(ctx, noop, evenkeel, lines, file == "clean"); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
 		}
+		reviews = append(reviews, lines...)
 	}
-	return results, nil
+	trial, err := noop.load(ctx, reviews, trialRate, b.seed)
+	if err != nil {
+		return err
+	}
+	rate := max(10, int(webhookShare/(trial[0]/1000)/10)*10)
+	c := contest{name: "webhook", metrics: []metric{{"CPU of a request", "ms"}, {"p50", "ms"}, {"p99", "ms"}}}
+	for name, w := range map[string]*poster{"no-op": noop, "Evenkeel": evenkeel} {
+		c.contestants = append(c.contestants, contestant{name, func(ctx context.Context, round int) ([]float64, error) {
+			return w.load(ctx, reviews, rate, b.seed+uint64(round))
+		}})
+	}
+	slices.SortFunc(c.contestants, func(a, b contestant) int { return strings.Compare(b.name, a.name) }) // no-op first
+	if err := c.run(ctx, b.runs); err != nil {
+		return err
+	}
+	return c.report(b.table, fmt.Sprintf("%d rules that match a Pod, AdmissionReviews of %d bytes, half of Pods without "+
+		"violations, half of others. %d requests a second for %s a round.", rules, size, rate, webhookLoad))
 }
 
-func (w *webhook) time(ctx context.Context, reviews [][]byte, rate int, seed uint64) (served, error) {
-	before, err := cpuOf(w.process.pid)
+// webhooks starts both.
+func (b *bench) webhooks(ctx context.Context) (noop, evenkeel *poster, err error) {
+	var started []*poster
+	for _, name := range []string{"noop", "webhook"} {
+		p, err := worker(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		s, err := b.serve(ctx, p, func(at serving) any {
+			return own.Served{Port: at.Port, Certificates: at.Certificates, Rules: b.in("rules.yaml")}
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		started = append(started, newPoster(s))
+	}
+	return started[0], started[1], nil
+}
+
+// answerRightly checks that the no-op admits every review, and Evenkeel either all or not all.
+func answerRightly(ctx context.Context, noop, evenkeel *poster, reviews [][]byte, all bool) error {
+	refused := 0
+	for i, review := range reviews {
+		admitted, err := noop.admits(ctx, review)
+		if err != nil || !admitted {
+			return fmt.Errorf("review %d: the no-op answers allowed %t, %w", i, admitted, err)
+		}
+		if admitted, err = evenkeel.admits(ctx, review); err != nil {
+			return err
+		}
+		if !admitted {
+			refused++
+		}
+	}
+	if (refused == 0) != all {
+		return fmt.Errorf("Evenkeel refuses %d of %d reviews", refused, len(reviews))
+	}
+	return nil
+}
+
+// poster sends reviews to a webhook as the API server does to one behind a Service: by HTTP/1.1, over connections that
+// it keeps, of which as many may be idle as with client-go.
+type poster struct {
+	url  string
+	pid  int
+	http *http.Client
+}
+
+func newPoster(s *server) *poster {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &poster{url: s.url + "/validate/ignore?timeout=10s", pid: s.pid, http: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: s.authority}, Protocols: &protocols, MaxIdleConnsPerHost: 25,
+		IdleConnTimeout: 90 * time.Second}}}
+}
+
+// post sends a review, and returns the body of the answer.
+func (p *poster) post(ctx context.Context, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
 	if err != nil {
-		return served{}, err
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, */*")
+	response, err := p.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s: %s", p.url, response.Status, text)
+	}
+	return text, err
+}
+
+func (p *poster) admits(ctx context.Context, review []byte) (bool, error) {
+	text, err := p.post(ctx, review)
+	if err != nil {
+		return false, err
+	}
+	var asked struct{ Request struct{ UID string } }
+	var answered struct {
+		Response *struct {
+			UID     string
+			Allowed bool
+		}
+	}
+	if err := errors.Join(json.Unmarshal(review, &asked), json.Unmarshal(text, &answered)); err != nil {
+		return false, err
+	}
+	if answered.Response == nil || answered.Response.UID != asked.Request.UID {
+		return false, fmt.Errorf("it answers another review: %s", text)
+	}
+	return answered.Response.Allowed, nil
+}
+
+// load sends reviews at a rate. It returns the webhook's CPU time for each, and the 50th and the 99th percentile of the
+// time from when a request was sent to the last byte of its answer, in milliseconds.
+func (p *poster) load(ctx context.Context, reviews [][]byte, rate int, seed uint64) ([]float64, error) {
+	before, err := cpuOf(p.pid)
+	if err != nil {
+		return nil, err
 	}
 	took, err := atRate(ctx, rate, webhookLoad, seed, func(ctx context.Context, n int) error {
-		_, err := w.client.answer(ctx, reviews[n%len(reviews)])
+		_, err := p.post(ctx, reviews[n%len(reviews)])
 		return err
 	})
 	if err != nil {
-		return served{}, err
+		return nil, err
 	}
-	after, err := cpuOf(w.process.pid)
-	return served{cpu: (after - before) / time.Duration(len(took)), p50: percentile(took, 50),
-		p99: percentile(took, 99)}, err
+	after, err := cpuOf(p.pid)
+	slices.Sort(took)
+	cpu := (after - before) / time.Duration(len(took))
+	return []float64{cpu.Seconds() * 1000, took[len(took)/2].Seconds() * 1000, took[len(took)*99/100].Seconds() * 1000}, err
 }
 
-// webhookTable is the figures in Markdown. The ratios are those of each round to the first webhook's.
-func webhookTable(webhooks []*webhook, results [][]served) string {
-	var b strings.Builder
-	b.WriteString("| webhook | CPU of a request | times as much | p50 | times as long | p99 | times as long |\n" +
-		"|---|---|---|---|---|---|---|\n")
-	for i, w := range webhooks {
-		fmt.Fprintf(&b, "| %s |", w.name)
-		for _, of := range []func(served) time.Duration{
-			func(s served) time.Duration { return s.cpu },
-			func(s served) time.Duration { return s.p50 },
-			func(s served) time.Duration { return s.p99 },
-		} {
-			own, first := each(results[i], of), each(results[0], of)
-			fmt.Fprintf(&b, " %s | %s |", spread(own, milliseconds), spread(ratios(first, own), hundredths))
+// atRate sends requests at random intervals that come to a rate a second, whether earlier ones are answered or not. It
+// returns how long each took.
+func atRate(ctx context.Context, rate int, during time.Duration, seed uint64,
+	send func(ctx context.Context, n int) error) ([]time.Duration, error) {
+	var (
+		random  = rand.New(rand.NewPCG(seed, seed))
+		waiting sync.WaitGroup
+		mu      sync.Mutex
+		took    []time.Duration
+		failed  error
+	)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := time.Now()
+	for n, end := 0, next.Add(during); ctx.Err() == nil; n++ {
+		next = next.Add(time.Duration(random.ExpFloat64() * float64(time.Second) / float64(rate)))
+		if next.After(end) {
+			break
 		}
-		b.WriteByte('\n')
+		time.Sleep(time.Until(next))
+		waiting.Go(func() {
+			began := time.Now()
+			err := send(ctx, n)
+			lasted := time.Since(began)
+			mu.Lock()
+			defer mu.Unlock()
+			if took = append(took, lasted); err != nil && failed == nil {
+				failed = err
+				cancel()
+			}
+		})
 	}
-	return b.String()
+	waiting.Wait()
+	if failed == nil && len(took) == 0 {
+		failed = fmt.Errorf("no request was sent: %w", context.Cause(ctx))
+	}
+	return took, failed
+}
+
+// cpuOf is the CPU time of a process, all its threads together. Linux counts it in nanoseconds, by a clock for each
+// process: clock_getcpuclockid(3) describes how that is named.
+func cpuOf(pid int) (time.Duration, error) {
+	const ofScheduler = 2
+	var spent syscall.Timespec
+	_, _, code := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(^pid<<3|ofScheduler),
+		uintptr(unsafe.Pointer(&spent)), 0)
+	if code != 0 {
+		return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, code)
+	}
+	return time.Duration(spent.Nano()), nil
 }

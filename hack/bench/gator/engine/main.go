@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command engine judges by Gatekeeper's engine, fed as Gatekeeper's manager feeds it. Numbers are those of the API
-// server's JSON, and a cluster-scoped object has no Namespace; the command gator test does both otherwise.
-//
-// With --objects it says what the audit finds of each, in the form of gator test. With --reviews it answers
-// AdmissionReviews, from their bytes, and with --pages it says what the audit finds of the objects of pages of a
-// list, from their bytes; with --time as well, it prints what one of them takes of the processors. With --known it
-// says whole verdicts of reviews, as the webhook of a cluster with the objects of a file.
+// server's JSON, and a cluster-scoped object has no Namespace; the command gator test does both otherwise. It reads a
+// question from its argument and prints the answer, both in JSON.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"flag"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -24,50 +20,43 @@ import (
 	"github.com/open-policy-agent/gatekeeper/v3/pkg/target"
 	"github.com/open-policy-agent/gatekeeper/v3/pkg/util"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// question is what is asked. Without reviews and without a list, it asks for what the audit finds of the known objects.
+type question struct {
+	// Rules is a file of ConstraintTemplates and constraints.
+	Rules string
+	// Known is a file of the cluster's objects: the inventory, and the Namespaces.
+	Known string
+	// Reviews is a file of AdmissionReviews, one a line, to answer as the webhook does.
+	Reviews string
+	// List is a file of a list, as the API server sends it, to audit.
+	List string
+	// Time is how long a review or an object of the list is measured; 0 asks for the verdicts.
+	Time time.Duration
+}
+
 func main() {
-	rules := flag.String("rules", "", "ConstraintTemplates and constraints")
-	objects := flag.String("objects", "", "the objects to judge")
-	reviews := flag.String("reviews", "", "the AdmissionReviews to answer, one a line")
-	known := flag.String("known", "", "with --reviews, the objects of the cluster")
-	pages := flag.String("pages", "", "the pages of a list to audit, one a line")
-	limit := flag.Duration("time", 0, "print what a review or an object takes, measured for this long")
-	flag.Parse()
-	if err := run(context.Background(), *rules, asked{*objects, *reviews, *known, *pages, *limit}); err != nil {
+	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "engine:", err)
 		os.Exit(2)
 	}
 }
 
-// asked is what is to be judged, in files, and for how long it is measured.
-type asked struct {
-	objects, reviews, known, pages string
-	limit                          time.Duration
-}
-
-func run(ctx context.Context, rules string, ask asked) error {
-	g, err := newEngine(ctx, rules)
+func run(ctx context.Context) error {
+	var q question
+	if len(os.Args) != 2 {
+		return errors.New("one argument is expected, a question in JSON")
+	}
+	if err := json.Unmarshal([]byte(os.Args[1]), &q); err != nil {
+		return err
+	}
+	g, err := newEngine(ctx, q.Rules)
 	if err != nil {
 		return err
 	}
-	var answer any
-	switch {
-	case ask.objects != "":
-		answer, err = g.audit(ctx, ask.objects)
-	case ask.known != "":
-		answer, err = g.verdicts(ctx, ask.reviews, ask.known)
-	case ask.pages != "" && ask.limit > 0:
-		answer, err = g.measurePages(ctx, ask.pages, ask.limit)
-	case ask.pages != "":
-		answer, err = g.auditPages(ctx, ask.pages)
-	case ask.limit > 0:
-		answer, err = g.measure(ctx, ask.reviews, ask.limit)
-	default:
-		answer, err = g.admit(ctx, ask.reviews)
-	}
+	answer, err := g.answer(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -100,36 +89,25 @@ func newEngine(ctx context.Context, rules string) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &engine{client: client, namespaces: map[string]*corev1.Namespace{}}
-	for _, add := range []func(*unstructured.Unstructured) error{
-		func(u *unstructured.Unstructured) error { return g.addTemplate(ctx, scheme, u) },
-		func(u *unstructured.Unstructured) error { return g.addConstraint(ctx, u) },
-	} {
-		for _, u := range documents {
-			if err := add(u); err != nil {
-				return nil, fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
-			}
+	for _, u := range documents {
+		if !reader.IsTemplate(u) {
+			continue
+		}
+		template, err := reader.ToTemplate(scheme, u)
+		if err == nil {
+			_, err = client.AddTemplate(ctx, template)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("template %s: %w", u.GetName(), err)
 		}
 	}
-	return g, nil
-}
-
-func (g *engine) addTemplate(ctx context.Context, scheme *runtime.Scheme, u *unstructured.Unstructured) error {
-	if !reader.IsTemplate(u) {
-		return nil
+	for _, u := range documents {
+		if !reader.IsConstraint(u) {
+			continue
+		}
+		if _, err := client.AddConstraint(ctx, u); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
+		}
 	}
-	template, err := reader.ToTemplate(scheme, u)
-	if err != nil {
-		return err
-	}
-	_, err = g.client.AddTemplate(ctx, template)
-	return err
-}
-
-func (g *engine) addConstraint(ctx context.Context, u *unstructured.Unstructured) error {
-	if !reader.IsConstraint(u) {
-		return nil
-	}
-	_, err := g.client.AddConstraint(ctx, u)
-	return err
+	return &engine{client: client, namespaces: map[string]*corev1.Namespace{}}, nil
 }

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package apiserver serves as much of Kubernetes' API as a scan asks for: discovery, and watches that begin with a list
+// and end it with a bookmark. Objects are generated as they are sent, so that a hundred thousand of them take no memory.
+// It checks no permissions, and what clients create is answered and not kept. Start at New.
 package apiserver
 
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
+	"io"
 	"net/http"
 	"strings"
-	"sync"
 )
 
 // Objects are the generated objects of a kind, in the order in which they are listed. They never change.
 type Objects interface {
 	Len() int
-	// Append appends the JSON of the nth object, from 0. It may be called at once by several.
+	// Append appends the JSON of the nth object, from 0. It is safe for concurrent use.
 	Append(to []byte, n int) []byte
 }
 
@@ -22,18 +24,18 @@ type Objects interface {
 type Kind struct {
 	Group, Version, Kind, Resource string
 	Namespaced                     bool
-	// Objects are generated; nil for a kind whose objects clients create.
+	// Objects are those there are; nil for none.
 	Objects Objects
-	// Forgets says that what clients create is answered and not kept, such as events.
-	Forgets bool
 }
 
-func (k *Kind) groupVersion() string {
-	if k.Group == "" {
-		return k.Version
+func (k *Kind) count() int {
+	if k.Objects == nil {
+		return 0
 	}
-	return k.Group + "/" + k.Version
+	return k.Objects.Len()
 }
+
+func (k *Kind) groupVersion() string { return strings.TrimPrefix(k.Group+"/"+k.Version, "/") }
 
 func (k *Kind) path() string {
 	if k.Group == "" {
@@ -42,159 +44,123 @@ func (k *Kind) path() string {
 	return "/apis/" + k.groupVersion()
 }
 
-// Use is what was asked for by one verb of one resource.
-type Use struct {
-	Requests int64 `json:"requests"`
-	// Bytes are those of the bodies of the answers.
-	Bytes int64 `json:"bytes"`
-}
+// Server serves kinds.
+type Server struct{ kinds []Kind }
 
-// Server serves kinds. It counts what is asked of each: GET UsePath gives that as a JSON object by verb and resource.
-type Server struct {
-	kinds []Kind
-	// kept are the objects of those that clients create, by resource.
-	kept map[string]*kept
-
-	mu  sync.Mutex
-	use map[string]Use
-}
-
-// UsePath is where a Server tells what was asked of it.
-const UsePath = "/use"
-
-// New serves the kinds, of which no two have the same resource.
-func New(kinds ...Kind) *Server {
-	s := &Server{kinds: kinds, kept: map[string]*kept{}, use: map[string]Use{}}
-	for i := range kinds {
-		if kinds[i].Objects == nil {
-			s.kept[kinds[i].Resource] = newKept(&kinds[i])
-		}
-	}
-	return s
-}
+// New serves the kinds. Those of one group are of one version.
+func New(kinds ...Kind) *Server { return &Server{kinds} }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == UsePath {
-		s.mu.Lock()
-		use := maps.Clone(s.use)
-		s.mu.Unlock()
-		answer(w, http.StatusOK, use)
-		return
-	}
-	kind, name := s.find(r.URL.Path)
-	if kind == nil {
-		s.discover(w, r)
-		return
-	}
-	verb, serve := s.verb(kind, name, r)
-	counted := &counter{ResponseWriter: w, add: func(n int) { s.count(verb+" "+kind.Resource, 0, n) }}
-	s.count(verb+" "+kind.Resource, 1, 0)
-	serve(counted)
-}
-
-// verb says what a request is, and how it is answered.
-func (s *Server) verb(kind *Kind, name string, r *http.Request) (string, func(http.ResponseWriter)) {
-	verb := verbOf(name, r)
-	kept := s.kept[kind.Resource]
-	answers := map[string]func(http.ResponseWriter){
-		"watch": func(w http.ResponseWriter) { kind.watch(w, r) },
-		"list":  func(w http.ResponseWriter) { kind.list(w, r) },
-	}
-	if kept != nil {
-		answers = map[string]func(http.ResponseWriter){
-			"watch":  func(w http.ResponseWriter) { kept.watch(w, r) },
-			"list":   kept.list,
-			"create": func(w http.ResponseWriter) { kept.create(w, r) },
-			"patch":  func(w http.ResponseWriter) { kept.patch(w, r, name) },
-		}
-	}
-	if answers[verb] == nil {
-		return verb, func(w http.ResponseWriter) {
-			refuse(w, http.StatusMethodNotAllowed, fmt.Sprintf("%s of %s isn't served here", verb, kind.Resource))
-		}
-	}
-	return verb, answers[verb]
-}
-
-// verbOf is what a request for an object of this name asks for, as RBAC calls it.
-func verbOf(name string, r *http.Request) string {
+	kind := s.find(r.URL.Path)
 	watch := r.URL.Query().Get("watch")
 	switch {
+	case kind == nil:
+		s.discover(w, r)
 	case r.Method == http.MethodPost:
-		return "create"
+		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.Copy(w, r.Body) // a client that has gone needs no answer
 	case r.Method != http.MethodGet:
-		return strings.ToLower(r.Method)
+		refuse(w, http.StatusMethodNotAllowed, r.Method+" isn't served here")
 	case watch == "true" || watch == "1":
-		return "watch"
-	case name == "":
-		return "list"
+		kind.watch(w, r)
+	default:
+		refuse(w, http.StatusMethodNotAllowed, "a list isn't served here: it is a watch that begins with one")
 	}
-	return "get"
 }
 
-// find is the kind that a path speaks of, and the name of the object, if one is named.
-func (s *Server) find(path string) (*Kind, string) {
+// find is the kind that a path names: all objects of it, or those of a namespace.
+func (s *Server) find(path string) *Kind {
 	for i := range s.kinds {
 		k := &s.kinds[i]
 		rest, ours := strings.CutPrefix(path, k.path()+"/")
-		if !ours {
-			continue
-		}
 		parts := strings.Split(rest, "/")
 		if k.Namespaced && len(parts) > 2 && parts[0] == "namespaces" {
 			parts = parts[2:]
 		}
-		if parts[0] != k.Resource {
-			continue
+		if ours && len(parts) == 1 && parts[0] == k.Resource {
+			return k
 		}
-		if len(parts) > 1 {
-			return k, parts[1]
-		}
-		return k, ""
 	}
-	return nil, ""
+	return nil
 }
 
-func (s *Server) count(what string, requests, bytes int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.use[what]
-	u.Requests, u.Bytes = u.Requests+int64(requests), u.Bytes+int64(bytes)
-	s.use[what] = u
+// discover lists the groups or the resources, in the form that all clients read.
+func (s *Server) discover(w http.ResponseWriter, r *http.Request) {
+	groups, resources, seen, groupVersion := []any{}, []any{}, map[string]bool{"": true}, ""
+	for i := range s.kinds {
+		k := &s.kinds[i]
+		if !seen[k.Group] {
+			seen[k.Group] = true
+			version := map[string]any{"groupVersion": k.groupVersion(), "version": k.Version}
+			groups = append(groups, map[string]any{"name": k.Group, "versions": []any{version}, "preferredVersion": version})
+		}
+		if k.path() == r.URL.Path {
+			groupVersion = k.groupVersion()
+			resources = append(resources, map[string]any{"name": k.Resource, "kind": k.Kind, "namespaced": k.Namespaced,
+				"singularName": "", "verbs": []string{"create", "get", "list", "patch", "watch"}})
+		}
+	}
+	switch {
+	case r.URL.Path == "/api":
+		answer(w, http.StatusOK, map[string]any{"kind": "APIVersions", "versions": []string{"v1"}})
+	case r.URL.Path == "/apis":
+		answer(w, http.StatusOK, map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+	case len(resources) == 0:
+		refuse(w, http.StatusNotFound, r.URL.Path+" isn't served here")
+	default:
+		answer(w, http.StatusOK, map[string]any{"kind": "APIResourceList", "apiVersion": "v1",
+			"groupVersion": groupVersion, "resources": resources})
+	}
 }
 
-// counter tells how many bytes are written.
-type counter struct {
-	http.ResponseWriter
-	add func(bytes int)
+// generation is the resource version of lists of generated objects.
+const generation = "1000000"
+
+// batch is how many bytes of a list are sent at once.
+const batch = 1 << 16
+
+// watch sends every object where a list is asked for, and then nothing: generated objects never change.
+func (k *Kind) watch(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	var text []byte
+	if r.URL.Query().Get("sendInitialEvents") == "true" {
+		for n := range k.count() {
+			text = append(text, `{"type":"ADDED","object":`...)
+			text = append(k.Objects.Append(text, n), "}\n"...)
+			if len(text) >= batch {
+				if _, err := w.Write(text); err != nil {
+					return
+				}
+				text = text[:0]
+			}
+		}
+		text = append(text, bookmark(k, generation)...)
+	}
+	_, err := w.Write(text)
+	if err == nil {
+		err = http.NewResponseController(w).Flush()
+	}
+	if err != nil {
+		return
+	}
+	<-r.Context().Done()
 }
 
-func (c *counter) Write(text []byte) (int, error) {
-	n, err := c.ResponseWriter.Write(text)
-	c.add(n)
-	return n, err
+// bookmark is the event that ends a list which a watch begins with.
+func bookmark(k *Kind, version string) string {
+	return fmt.Sprintf(`{"type":"BOOKMARK","object":{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":%q,`+
+		`"annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", k.Kind, k.groupVersion(), version)
 }
-
-// Unwrap lets http.ResponseController find what can be flushed.
-func (c *counter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 func answer(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	// Who has gone needs no answer.
-	_ = json.NewEncoder(w).Encode(body)
+	_ = json.NewEncoder(w).Encode(body) // a client that has gone needs no answer
 }
 
 func refuse(w http.ResponseWriter, code int, why string) {
 	answer(w, code, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
 		"message": why, "reason": strings.ReplaceAll(http.StatusText(code), " ", "")})
-}
-
-func read(w http.ResponseWriter, r *http.Request) (object map[string]any, ok bool) {
-	err := json.NewDecoder(r.Body).Decode(&object)
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-	}
-	return object, err == nil
 }

@@ -1,4 +1,0 @@
-package host
-
-violation[{"msg": "host"}] { input.review.object.spec.hostPID }
-violation[{"msg": "host"}] { input.review.object.spec.hostNetwork }
