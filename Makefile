@@ -12,7 +12,6 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 NAME ?= default## instance of the local control plane: two names run side by side (up, down, status)
 NODES ?= 3## number of fake nodes (up)
 KEEP ?=## 1 leaves the demo's cluster up and prints how to use it (demo)
-RECORD ?=## file to which the demo is written as a picture of its terminal that plays, for example RECORD=docs/demo.svg (demo)
 ARGS ?=## further flags of the manager, for example ARGS="--remediation-allow-fields=image" (run)
 FLAGS ?=## further flags for go test, for example FLAGS="-run Breaker -v", or for Ginkgo, FLAGS="-ginkgo.focus=breaker" (test targets)
 SEED ?=## what samples are drawn by, the commit by default; each run prints it (test targets)
@@ -57,7 +56,7 @@ help: ## Show this text
 
 .PHONY: demo
 demo: ## Show the main job on a real control plane, from nothing to a summary
-	@KEEP="$(KEEP)" go run -C hack/demo . $(if $(RECORD),--record "$(abspath $(RECORD))")
+	@KEEP="$(KEEP)" go run -C hack/demo .
 
 # What runs at the same time has four control planes at most.
 .PHONY: test
@@ -131,10 +130,7 @@ test-hack: ## The tests of the local control plane, the demo, the benchmarks and
 
 .PHONY: mutate
 mutate: ## Change the safety core operator by operator, and list what its tests don't notice: CONTRIBUTING.md
-	@mkdir -p bin
-	@go build -modfile=hack/tools/gremlins/go.mod -o bin/gremlins github.com/go-gremlins/gremlins/cmd/gremlins
-	@go build -C hack/tools -o $(CURDIR)/bin/mutate ./mutate
-	@bin/mutate --gremlins "$(CURDIR)/bin/gremlins" --core "$(SAFETY_CORE)" --killed "$(MIN_KILLED)" --covered "$(MIN_COVERED)" --workers "$(WORKERS)" $(PKG)
+	@hack/mutate.sh "$(MIN_KILLED)" "$(MIN_COVERED)" "$(WORKERS)" "$(SAFETY_CORE)" $(PKG)
 
 .PHONY: bench
 bench: ## Measure Evenkeel beside its peers, which are built once; write the figures to docs/benchmarks.md

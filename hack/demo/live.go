@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -16,8 +17,7 @@ const (
 	rolloutLimit = 4 * time.Minute
 )
 
-// follow shows a rollout until it ends, and returns its last state. On a
-// terminal the view redraws itself; elsewhere it's one line for each change.
+// follow prints a line for each change of a rollout until it ends, and returns its last state.
 func (d *demo) follow(ctx context.Context, plan string) (*rollout, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, rolloutLimit)
 	defer cancel()
@@ -30,15 +30,11 @@ func (d *demo) follow(ctx context.Context, plan string) (*rollout, time.Duration
 			return nil, 0, err
 		}
 		elapsed := d.now().Sub(began)
-		v := view{d.show, r, elapsed}
-		if d.show.Live() {
-			d.show.Draw(v.lines()...)
-		} else if key := v.key(); key != last {
-			last = key
-			d.show.Say("%s", v.line())
+		if change := fmt.Sprint(r.plan.Status.Phase, r.plan.Status.Wave, r.plan.Status.Counts, r.breaker); change != last {
+			last = change
+			d.show.Say("%s", r.line(elapsed))
 		}
 		if r.plan.Status.Phase.Final() {
-			d.show.Leave()
 			return r, elapsed, nil
 		}
 		if err := d.stage.Alive(); err != nil {
@@ -53,63 +49,23 @@ func (d *demo) follow(ctx context.Context, plan string) (*rollout, time.Duration
 	}
 }
 
-// view is how a rollout looks.
-type view struct {
-	show    *screen.Screen
-	r       *rollout
-	elapsed time.Duration
-}
-
-// lines are the view for a terminal.
-func (v view) lines() []string {
-	spec, status := v.r.plan.Spec, v.r.plan.Status
-	lines := []string{
-		"",
-		v.field("Name", v.r.plan.Name),
-		v.field("Policy", fmt.Sprintf("%s, %s", spec.Plan.Policy.Name, v.violating())),
-		v.field("Phase", v.phase()+v.show.Dim(" for "+screen.Elapsed(v.elapsed)+" in all")),
-		v.field("Message", status.Message),
-		v.field("Breakers", "policy "+v.breaker(v.r.breaker)+"   global "+v.breaker(v.r.global)),
-		v.field("Targets", v.counts()),
-		"",
+// line is the state of a rollout.
+func (r *rollout) line(elapsed time.Duration) string {
+	status, phase := r.plan.Status, r.plan.Phase()
+	violating := "not scanned yet"
+	if r.scan != nil && r.scan.State == v1alpha1.ScanComplete {
+		violating = fmt.Sprintf("%d of %d objects violate", r.scan.Violating, r.scan.Scanned)
+	} else if r.scan != nil {
+		violating = fmt.Sprintf("scan %s", r.scan.State)
 	}
-	return append(append(lines, v.waves()...), "")
-}
-
-func (v view) field(name, value string) string {
-	return "  " + v.show.Dim(fmt.Sprintf("%-10s", name+":")) + value
-}
-
-// waves are one line for each wave, with a mark for each target.
-func (v view) waves() []string {
-	marks := make([]string, len(v.r.plan.Spec.Plan.Waves))
-	done := make([]int, len(marks))
-	sizes := make([]int, len(marks))
-	for _, t := range v.r.targets() {
-		if int(t.wave) >= len(marks) {
-			continue
-		}
-		marks[t.wave] += v.mark(t.record.State)
-		sizes[t.wave]++
-		if t.record.State == v1alpha1.TargetDone {
-			done[t.wave]++
-		}
+	c := status.Counts
+	line := fmt.Sprintf("%6s  %-12s %-8s %d pending, %d in flight, %d done, %d skipped, %d failed, %d reverted; %s; "+
+		"breaker %s", screen.Elapsed(elapsed), phase, waveName(int(status.Wave)), c.Pending, c.InFlight, c.Done,
+		c.Skipped, c.Failed, c.Reverted, violating, cmp.Or(r.breaker, v1alpha1.BreakerClosed))
+	if phase.Final() {
+		line += "\n      " + status.Message
 	}
-	var lines []string
-	for wave := range marks {
-		pointer := "  "
-		if int32(wave) == v.r.plan.Status.Wave && !v.r.plan.Status.Phase.Final() {
-			pointer = v.show.Yellow("▸ ")
-		}
-		lines = append(lines, fmt.Sprintf("  %s%-8s %2d/%-2d %s", pointer, waveName(wave), done[wave], sizes[wave],
-			marks[wave]))
-	}
-	legend := v.show.Dim("             ") + v.mark(v1alpha1.TargetPending) + v.show.Dim(" pending ") +
-		v.mark(v1alpha1.TargetApplied) + v.show.Dim(" written ") + v.mark(v1alpha1.TargetVerified) +
-		v.show.Dim(" verified ") +
-		v.mark(v1alpha1.TargetDone) + v.show.Dim(" done ") + v.mark(v1alpha1.TargetFailed) + v.show.Dim(" failed ") +
-		v.mark(v1alpha1.TargetReverted) + v.show.Dim(" reverted")
-	return append(lines, legend)
+	return line
 }
 
 func waveName(wave int) string {
@@ -117,89 +73,4 @@ func waveName(wave int) string {
 		return "canary"
 	}
 	return fmt.Sprintf("wave %d", wave)
-}
-
-// mark is one target in a bar.
-func (v view) mark(state v1alpha1.TargetState) string {
-	switch state {
-	case v1alpha1.TargetPending:
-		return v.show.Dim("·")
-	case v1alpha1.TargetIntent:
-		return v.show.Yellow("░")
-	case v1alpha1.TargetApplied:
-		return v.show.Yellow("▒")
-	case v1alpha1.TargetVerified:
-		return v.show.Green("▓")
-	case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
-		return v.show.Green("█")
-	case v1alpha1.TargetSkipped:
-		return v.show.Dim("-")
-	case v1alpha1.TargetReverted:
-		return v.show.Yellow("↺")
-	case v1alpha1.TargetFailed, v1alpha1.TargetRevertConflict:
-		return v.show.Red("✗")
-	default:
-		return "?"
-	}
-}
-
-func (v view) phase() string {
-	phase := v.r.plan.Phase()
-	switch facts := phase.Facts(); {
-	case facts.Complete:
-		return v.show.Green("✔ " + string(phase))
-	case facts.Failing:
-		return v.show.Red("✖ " + string(phase))
-	case facts.Holds:
-		return v.show.Yellow("‖ " + string(phase))
-	default:
-		return v.show.Yellow("◌ " + string(phase))
-	}
-}
-
-func (v view) breaker(state v1alpha1.BreakerState) string {
-	switch state {
-	case "", v1alpha1.BreakerClosed:
-		return v.show.Green("✔ Closed")
-	case v1alpha1.BreakerOpen:
-		return v.show.Red("✖ Open")
-	case v1alpha1.BreakerHalfOpen:
-		return v.show.Yellow("◐ HalfOpen")
-	default:
-		return string(state)
-	}
-}
-
-func (v view) counts() string {
-	c := v.r.plan.Status.Counts
-	return fmt.Sprintf("%d pending, %d in flight, %d done, %d skipped, %d failed, %d reverted",
-		c.Pending, c.InFlight, c.Done, c.Skipped, c.Failed, c.Reverted)
-}
-
-func (v view) violating() string {
-	if v.r.scan == nil {
-		return "not scanned yet"
-	}
-	if v.r.scan.State != v1alpha1.ScanComplete {
-		return fmt.Sprintf("scan %s", v.r.scan.State)
-	}
-	return fmt.Sprintf("%d of %d objects violate", v.r.scan.Violating, v.r.scan.Scanned)
-}
-
-// key changes whenever the plain line is worth printing again.
-func (v view) key() string {
-	s := v.r.plan.Status
-	return fmt.Sprint(s.Phase, s.Wave, s.Counts, v.r.breaker)
-}
-
-// line is the view where nothing redraws.
-func (v view) line() string {
-	s := v.r.plan.Status
-	phase := v.r.plan.Phase()
-	line := fmt.Sprintf("%6s  %-12s %-8s %s; %s; breaker %s", screen.Elapsed(v.elapsed), phase,
-		waveName(int(s.Wave)), v.counts(), v.violating(), v.breaker(v.r.breaker))
-	if phase.Final() {
-		line += "\n      " + s.Message
-	}
-	return line
 }

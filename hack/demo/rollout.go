@@ -21,7 +21,6 @@ type rollout struct {
 	plan    v1alpha1.Remediation
 	slices  []v1alpha1.RemediationSlice
 	breaker v1alpha1.BreakerState
-	global  v1alpha1.BreakerState
 	scan    *v1alpha1.ScanStatus
 }
 
@@ -127,10 +126,7 @@ func (d *demo) readRollout(ctx context.Context, name string) (*rollout, error) {
 		return nil, err
 	}
 	r.scan = policy.Status.Scan
-	if r.breaker, err = d.breakerState(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name); err != nil {
-		return nil, err
-	}
-	r.global, err = d.breakerState(ctx, v1alpha1.GlobalBreakerName)
+	r.breaker, err = d.breakerState(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name)
 	return r, err
 }
 

@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package screen writes the demo's steps and claims as lines of text. It must never decide whether something holds.
+// Start reading at [Screen].
 package screen
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"text/tabwriter"
 	"time"
-
-	"golang.org/x/term"
 )
 
 const (
-	indent       = "  "
-	defaultWidth = 100
-	// instant is what isn't worth a time: a comparison of what was read before.
+	indent = "  "
+	// instant is too short to print: a comparison of what was read before.
 	instant = 10 * time.Millisecond
 )
 
-// Screen is where the story is told. It is safe for concurrent use.
-type Screen struct {
-	out   io.Writer
-	now   func() time.Time
-	live  bool
-	color bool
-	width func() int
+// How long work is silent, and how often it reports after that.
+const (
+	quietFor    = 2 * time.Second
+	repeatEvery = 10 * time.Second
+)
 
-	mu    sync.Mutex
-	drawn int // lines of the region on the terminal, which the next output replaces
-	rows  []Row
+// Screen prints the demo. It is safe for concurrent use.
+type Screen struct {
+	out io.Writer
+	now func() time.Time
+
+	mu   sync.Mutex
+	rows []Row
 }
 
 // Row is a claim that held, for the summary.
@@ -41,37 +43,19 @@ type Row struct {
 	Took   time.Duration
 }
 
-// New returns a Screen on out. It redraws and colors only on a terminal; the
-// variable NO_COLOR (https://no-color.org) turns colors off there, too.
-func New(out *os.File, now func() time.Time) *Screen {
-	fd := int(out.Fd())
-	terminal := os.Getenv("TERM")
-	live := term.IsTerminal(fd) && terminal != "" && terminal != "dumb"
-	return &Screen{out: out, now: now, live: live, color: live && os.Getenv("NO_COLOR") == "", width: func() int {
-		if width, _, err := term.GetSize(fd); err == nil && width > 0 {
-			return width
-		}
-		return defaultWidth
-	}}
+func (r Row) took() string {
+	if r.Took < instant {
+		return ""
+	}
+	return Elapsed(r.Took)
 }
 
-// NewRecorded returns a Screen that writes as to a terminal of a fixed width, with colors and regions that redraw
-// themselves, to both of them: as script(1) would have it.
-func NewRecorded(out, recording io.Writer, width int, now func() time.Time) *Screen {
-	return &Screen{out: io.MultiWriter(out, recording), now: now, live: true, color: true,
-		width: func() int { return width }}
-}
-
-// Live says that regions redraw themselves.
-func (s *Screen) Live() bool { return s.live }
+// New returns a Screen on out.
+func New(out io.Writer, now func() time.Time) *Screen { return &Screen{out: out, now: now} }
 
 // Step begins a step: its title, and what will be seen.
 func (s *Screen) Step(number, total int, title, about string) {
-	lines := []string{"", s.Bold(fmt.Sprintf("Step %d of %d: %s", number, total, title))}
-	for line := range strings.Lines(about) {
-		lines = append(lines, s.Dim(strings.TrimRight(line, "\n")))
-	}
-	s.print(lines...)
+	s.print(fmt.Sprintf("\nStep %d of %d: %s\n%s", number, total, title, strings.TrimRight(about, "\n")))
 }
 
 // Say prints text between claims.
@@ -79,9 +63,9 @@ func (s *Screen) Say(format string, args ...any) {
 	s.print(indent + strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n"+indent))
 }
 
-// Command prints a command as one would type it, and what it said.
+// Command prints a command as one would type it, and its output.
 func (s *Screen) Command(line, output string) {
-	lines := []string{indent + s.Cyan("$ "+line)}
+	lines := []string{indent + "$ " + line}
 	for text := range strings.Lines(output) {
 		lines = append(lines, indent+indent+strings.TrimRight(text, "\n"))
 	}
@@ -90,12 +74,12 @@ func (s *Screen) Command(line, output string) {
 
 // Claim prints a claim that was checked and holds, and keeps it for the summary.
 func (s *Screen) Claim(row Row) {
-	line := indent + s.Green("✓") + " " + row.Claim
+	line := indent + "✓ " + row.Claim
 	if row.Figure != "" {
-		line += s.Dim(": ") + s.Bold(row.Figure)
+		line += ": " + row.Figure
 	}
-	if row.Took >= instant {
-		line += s.Dim("  (" + Elapsed(row.Took) + ")")
+	if took := row.took(); took != "" {
+		line += "  (" + took + ")"
 	}
 	s.print(line)
 	s.mu.Lock()
@@ -105,63 +89,59 @@ func (s *Screen) Claim(row Row) {
 
 // Failed prints a claim that doesn't hold, and why.
 func (s *Screen) Failed(claim string, reason error) {
-	s.print(indent+s.Red("✗")+" "+claim, indent+indent+s.Red(reason.Error()))
+	s.print(indent+"✗ "+claim, indent+indent+reason.Error())
 }
 
-// print puts lines below all that was printed, in place of the region.
 func (s *Screen) print(lines ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.erase()
 	fmt.Fprintln(s.out, strings.Join(lines, "\n"))
 }
 
-// Draw replaces the region, the last lines on the terminal. Off a terminal it
-// does nothing.
-func (s *Screen) Draw(lines ...string) {
-	if !s.live {
-		return
-	}
+// Summary prints every claim that held, with its figure and the measured time.
+func (s *Screen) Summary(total time.Duration) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.erase()
-	width := s.width()
-	for _, line := range lines {
-		fmt.Fprintln(s.out, clip(line, width-1))
+	rows := s.rows
+	s.mu.Unlock()
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nSTEP\tCLAIM, CHECKED AGAINST THE API SERVER\tFIGURE\tTIME")
+	for _, r := range rows {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", r.Step, r.Claim, r.Figure, r.took())
 	}
-	s.drawn = len(lines)
-}
-
-// Leave leaves the region where it is; what follows is printed below it.
-func (s *Screen) Leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drawn = 0
-}
-
-func (s *Screen) erase() {
-	if s.drawn > 0 {
-		fmt.Fprintf(s.out, "\x1b[%dA\x1b[J", s.drawn)
+	_ = table.Flush() // a Builder never errs
+	for line := range strings.Lines(text.String()) {
+		s.print(strings.TrimRight(line, " \n"))
 	}
-	s.drawn = 0
+	s.print("", fmt.Sprintf("All %d claims hold. It took %s.", len(rows), Elapsed(total)))
 }
 
-// clip cuts a line to at most width characters; escape sequences take no room.
-func clip(line string, width int) string {
-	var b strings.Builder
-	shown, escape := 0, false
-	for _, r := range line {
-		switch {
-		case r == '\x1b':
-			escape = true
-		case escape:
-			escape = r != 'm'
-		case shown >= width:
-			continue // later escape sequences still count: they end colors
-		default:
-			shown++
+// Track runs work, and prints its label, its latest detail and its time after two seconds and every ten. It returns
+// the error of work and the time it took.
+func (s *Screen) Track(label string, work func(detail func(string)) error) (time.Duration, error) {
+	began := s.now()
+	var latest atomic.Value
+	latest.Store("")
+	done := make(chan error, 1)
+	go func() { done <- work(func(text string) { latest.Store(": " + text) }) }()
+	for wait := quietFor; ; wait = repeatEvery {
+		select {
+		case err := <-done:
+			return s.now().Sub(began), err
+		case <-time.After(wait):
+			s.Say("… %s, %s%s", label, Elapsed(s.now().Sub(began)), latest.Load())
 		}
-		b.WriteRune(r)
 	}
-	return b.String()
+}
+
+// Elapsed writes a duration as people read it: 40ms, 1.4s, 1m03s.
+func Elapsed(d time.Duration) string {
+	switch {
+	case d < 100*time.Millisecond:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	default:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
 }
