@@ -33,6 +33,8 @@ go build -modfile=hack/tools/gremlins/go.mod -o "$scratch/gremlins" github.com/g
 go build -C hack/tools -o "$scratch/bin/go" ./mutate # stands in for the go command
 # A copy, for what changes meanwhile would be mixed in.
 git ls-files -zco --exclude-standard | tar --null --ignore-failed-read -T - -cf - | tar -xf - -C "$scratch/module"
+# gremlins passes over thresholds that are flags.
+echo "{unleash: {threshold: {efficacy: $killed, mutant-coverage: $covered}}}" >"$scratch/config.yaml"
 
 status=0
 for dir in "$@"; do
@@ -40,7 +42,6 @@ for dir in "$@"; do
   echo "$dir:"
   # "/" leaves out the packages below: each is one of its own.
   (cd "$scratch/module" && EVENKEEL_MUTATE_GO=$(command -v go) PATH=$scratch/bin:$PATH "$scratch/gremlins" unleash --exclude-files / \
-    --workers "$workers" --timeout-coefficient 20 --threshold-efficacy "$killed" --threshold-mcover "$covered" \
-    --output-statuses lct "./$dir") || status=1
+    --workers "$workers" --timeout-coefficient 20 --config "$scratch/config.yaml" --output-statuses lct "./$dir") || status=1
 done
 exit $status

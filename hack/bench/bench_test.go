@@ -79,7 +79,8 @@ func TestManifestsAreTheSameEachTimeAndBreakEachRule(t *testing.T) {
 func TestToolsMustAgree(t *testing.T) {
 	prints := func(text, field string) tool { return tool{"tool", []string{"echo", text}, field} }
 	ours := prints(`{"results": [{"violations": [{"message": "a"}, {"message": "b"}]}]}`, "message")
-	if n, err := agree(t.Context(), []tool{ours, prints(`[{"failures": [{"msg": "b"}, {"msg": "a"}]}]`, "msg")}); n != 2 || err != nil {
+	same := prints(`[{"failures": [{"msg": "b"}, {"msg": "a"}]}]`, "msg")
+	if n, err := agree(t.Context(), []tool{ours, same}); n != 2 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	for name, other := range map[string]tool{"another message": prints(`[{"msg": "a"}, {"msg": "c"}]`, "msg"),
@@ -222,7 +223,8 @@ func TestRequestsAreSentAtTheirRateWhetherOthersAreAnsweredOrNot(t *testing.T) {
 		t.Errorf("%d requests, %v; about 100 are due", len(took), err)
 	}
 	wrong := errors.New("wrong")
-	if _, err := atRate(t.Context(), 1000, time.Hour, 1, func(context.Context, int) error { return wrong }); !errors.Is(err, wrong) {
+	_, err = atRate(t.Context(), 1000, time.Hour, 1, func(context.Context, int) error { return wrong })
+	if !errors.Is(err, wrong) {
 		t.Errorf("it reports %v", err)
 	}
 	if _, err := atRate(t.Context(), 1, time.Nanosecond, 1, nil); err == nil {
@@ -232,7 +234,8 @@ func TestRequestsAreSentAtTheirRateWhetherOthersAreAnsweredOrNot(t *testing.T) {
 
 func TestAClusterIsScannedAndAChangedPolicyOnceMore(t *testing.T) {
 	b := newBench(t)
-	report, err := b.scanCluster(t.Context(), 60, 3, scanning.Question{Change: changedPolicy, Parameters: changedParameters})
+	report, err := b.scanCluster(t.Context(), 60, 3,
+		scanning.Question{Change: changedPolicy, Parameters: changedParameters})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,8 @@ func (b *bench) check(ctx context.Context) error {
 	if err := c.run(ctx, b.runs); err != nil {
 		return err
 	}
-	return c.report(b.table, fmt.Sprintf("%d manifests, 4 rules; each tool finds the same %d violations.", b.objects, found),
+	return c.report(b.table,
+		fmt.Sprintf("%d manifests, 4 rules; each tool finds the same %d violations.", b.objects, found),
 		required{"times as fast as conftest", c.ratios(0, 1, 0), "", 4, true})
 }
 

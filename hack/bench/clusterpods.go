@@ -39,7 +39,7 @@ type clusterPods struct {
 func newClusterPods(count, every int) (*clusterPods, error) {
 	p := &clusterPods{count: count, every: every}
 	for text, broken := range map[*string]bool{&p.clean: false, &p.violating: true} {
-		pod, err := wholePod(func(container int, d departure) bool { return broken && d.broken && container <= 0 })
+		pod, err := wholePod(func(container int, d departure) bool { return broken && d.Broken && container <= 0 })
 		if err != nil {
 			return nil, err
 		}

@@ -62,9 +62,10 @@ func (b *bench) engines(ctx context.Context) error {
 		if diff := cmp.Diff(first, verdicts); diff != "" {
 			return fmt.Errorf("%s has other verdicts:\n%s", judge.name, diff)
 		}
-		c.contestants = append(c.contestants, contestant{judge.name, func(ctx context.Context, _ int) ([]float64, error) {
+		measure := func(ctx context.Context, _ int) ([]float64, error) {
 			return timeReviews(ctx, judge.program, judge.question, b.in)
-		}})
+		}
+		c.contestants = append(c.contestants, contestant{judge.name, measure})
 	}
 	violations, err := violationsOf(first)
 	if err != nil {
@@ -73,8 +74,8 @@ func (b *bench) engines(ctx context.Context) error {
 	if err := c.run(ctx, b.runs); err != nil {
 		return err
 	}
-	return c.report(b.table, fmt.Sprintf("%d rules that match a Pod, AdmissionReviews of %d bytes; on %d of them all find "+
-		"the same %d violations.", rules, size, judged, violations),
+	return c.report(b.table, fmt.Sprintf("%d rules that match a Pod, AdmissionReviews of %d bytes; on %d of them all "+
+		"find the same %d violations.", rules, size, judged, violations),
 		required{"CPU of a Pod without violations", c.values[0][0], "ms", 1.5, false},
 		required{"CPU of Pods of which most violate", c.values[0][1], "ms", 1.5, false},
 		required{"times less than Gatekeeper, a Pod without violations", c.ratios(0, 3, 0), "", 20, true},

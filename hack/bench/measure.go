@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -139,8 +140,8 @@ func (r required) String() string {
 // if a required figure is missed.
 func (c *contest) report(file, about string, figures ...required) error {
 	rounds := len(c.values[0][0])
-	text := fmt.Sprintf("%s Medians of %d rounds in random order (minimum – maximum); ratios are to the first row's figure "+
-		"of the same round. %s with %d processors, %s.\n\n%s\n", about, rounds, processor(), runtime.NumCPU(),
+	text := fmt.Sprintf("%s Medians of %d rounds in random order (minimum – maximum); ratios are to the first row's "+
+		"figure of the same round. %s with %d processors, %s.\n\n%s\n", about, rounds, processor(), runtime.NumCPU(),
 		runtime.Version(), c.table())
 	var missed []string
 	for _, figure := range figures {
@@ -164,15 +165,11 @@ func (c *contest) report(file, about string, figures ...required) error {
 // processor is the machine's, as Linux names it.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
+	name := regexp.MustCompile(`model name\s*: (.*)`).FindSubmatch(text)
+	if err != nil || name == nil {
 		return runtime.GOARCH
 	}
-	for line := range strings.Lines(string(text)) {
-		if name, found := strings.CutPrefix(line, "model name"); found {
-			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
-		}
-	}
-	return runtime.GOARCH
+	return string(name[1])
 }
 
 // replaceTable replaces the table of a benchmark in a file of Markdown.

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// podRules are rules of Gatekeeper that each match a Pod, as long and as costly as those of a public library, with their
-// parameters by the name of the rule, and a Pod.
+// podRules are rules of Gatekeeper that each match a Pod, as long and as costly as those of a public library, with
+// their parameters by the name of the rule, and a Pod.
 //
 //go:embed pods
 var podRules embed.FS
@@ -89,7 +89,7 @@ func writePodReviews(file string, count int, seed uint64, clean bool) (int, erro
 	random := rand.New(rand.NewPCG(seed, seed))
 	var text bytes.Buffer
 	for n := range count {
-		pod, err := wholePod(func(_ int, d departure) bool { return n > 0 && !clean && random.IntN(d.in) == 0 })
+		pod, err := wholePod(func(_ int, d departure) bool { return n > 0 && !clean && random.IntN(d.In) == 0 })
 		if err != nil {
 			return 0, err
 		}
@@ -136,66 +136,32 @@ func set(in any, value any, path ...string) any {
 	return in
 }
 
-// departure is a violation of a rule: a field's other value.
+// departure is one of pods/departures.yaml.
 type departure struct {
-	path  string
-	value any
-	// in is how rare it is among the Pods that are made at random: once in so many.
-	in int
-	// broken says that the violating Pods of a cluster have it.
-	broken bool
-}
-
-func podDepartures() []departure {
-	return []departure{
-		{"spec automountServiceAccountToken", true, 8, true},
-		{"spec securityContext fsGroup", 5000, 6, false},
-		{"spec securityContext seccompProfile type", "Unconfined", 6, false},
-		{"spec securityContext sysctls 0 name", "kernel.msgmax", 6, false},
-		{"spec volumes 2 hostPath path", "/etc", 5, false},
-		{"spec tolerations 1 key", "node-role.kubernetes.io/control-plane", 6, true},
-		{"spec priorityClassName", "system", 6, true},
-		{"spec hostPID", true, 10, true},
-		{"spec hostNetwork", true, 10, false},
-		{"metadata labels team", "nobody", 5, false},
-		{"metadata annotations example.com/runbook", "none", 5, false},
-		{"metadata labels app.kubernetes.io/part-of", nil, 4, false},
-		{"metadata annotations example.com/owner", nil, 4, false},
-	}
-}
-
-func containerDepartures() []departure {
-	return []departure{
-		{"env 12", map[string]any{"name": "DB_PASSWORD", "value": "hunter2"}, 5, true},
-		{"image", "docker.io/library/nginx", 4, false},
-		{"ports 0 containerPort", 80, 5, false},
-		{"resources limits cpu", "4", 5, false},
-		{"resources limits memory", "8Gi", 5, false},
-		{"securityContext allowPrivilegeEscalation", true, 4, true},
-		{"securityContext privileged", true, 6, true},
-		{"securityContext readOnlyRootFilesystem", false, 4, true},
-		{"securityContext runAsUser", 0, 5, true},
-		{"securityContext capabilities drop 0", "CHOWN", 5, false},
-		{"resources", nil, 6, false},
-		{"readinessProbe", nil, 6, true},
-	}
+	Path   string
+	Value  any
+	In     int
+	Broken bool
 }
 
 // wholePod is pods/pod.yaml with its marks. It has the departures that has wants for the ith container, from 0, and for
 // the Pod itself, -1.
 func wholePod(has func(i int, d departure) bool) (map[string]any, error) {
-	text, err := podRules.ReadFile("pods/pod.yaml")
-	if err != nil {
-		return nil, err
-	}
 	var pod map[string]any
-	if err := yaml.Unmarshal(text, &pod); err != nil {
-		return nil, err
+	var departures struct{ Pod, Container []departure }
+	for file, into := range map[string]any{"pods/pod.yaml": &pod, "pods/departures.yaml": &departures} {
+		text, err := podRules.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if err := yaml.Unmarshal(text, into); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
 	}
 	depart := func(i int, object any, all []departure) {
 		for _, d := range all {
 			if has(i, d) {
-				set(object, d.value, strings.Fields(d.path)...)
+				set(object, d.Value, strings.Fields(d.Path)...)
 			}
 		}
 	}
@@ -211,10 +177,10 @@ func wholePod(has func(i int, d departure) bool) (map[string]any, error) {
 		}
 		set(containers[i], fmt.Sprintf("@application@-c%d", i), "name")
 		set(containers[i], 8080+i, "ports", "0", "containerPort")
-		depart(i, containers[i], containerDepartures())
+		depart(i, containers[i], departures.Container)
 	}
 	spec["containers"], spec["initContainers"] = containers[:3], containers[3:]
-	depart(-1, pod, podDepartures())
+	depart(-1, pod, departures.Pod)
 	fields := map[string]any{}
 	for i := range 30 {
 		fields[fmt.Sprintf("k:{\"name\":\"SETTING_%d\"}", i)] = map[string]any{".": map[string]any{},

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/cert"
 )
 
@@ -87,7 +88,7 @@ func (b *bench) checker(ctx context.Context) (string, error) {
 	return b.in("evenkeel"), goBuild(ctx, filepath.Join(b.here, "..", ".."), b.in("evenkeel"), "./cmd/evenkeel")
 }
 
-// gatekeeper builds Gatekeeper's engine (gator/engine), which runs with Go's own settings, as Gatekeeper's manifests do.
+// gatekeeper builds Gatekeeper's engine (gator/engine). It runs with Go's own settings, as Gatekeeper's manifests do.
 func (b *bench) gatekeeper(ctx context.Context) (program, error) {
 	fmt.Println("building Gatekeeper's engine; it takes minutes, once")
 	return program{command: []string{b.in("engine")}},
@@ -153,20 +154,19 @@ func (b *bench) serve(ctx context.Context, p program, question func(serving) any
 	go func() { ended <- cmd.Wait() }()
 	s := &server{pid: cmd.Process.Pid, url: fmt.Sprintf("https://localhost:%d", port), authority: authority}
 	dialer := tls.Dialer{Config: &tls.Config{RootCAs: authority}}
-	for until := time.Now().Add(readyWithin); ; {
-		connection, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("localhost:%d", port))
-		if err == nil {
-			return s, connection.Close()
-		}
+	ready := func(ctx context.Context) (bool, error) {
 		select {
 		case exit := <-ended:
-			return nil, fmt.Errorf("%s has ended before it served: %w", strings.Join(p.command, " "), errors.Join(exit, err))
-		case <-time.After(20 * time.Millisecond):
+			return false, fmt.Errorf("%s has ended before it served: %w", strings.Join(p.command, " "), exit)
+		default:
 		}
-		if time.Now().After(until) {
-			return nil, fmt.Errorf("%s doesn't serve: %w", strings.Join(p.command, " "), err)
+		connection, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("localhost:%d", port))
+		if err != nil {
+			return false, nil // it doesn't serve yet
 		}
+		return true, connection.Close()
 	}
+	return s, wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, readyWithin, true, ready)
 }
 
 // certificate makes a certificate of localhost, once.

@@ -94,14 +94,14 @@ func (b *bench) scanCluster(ctx context.Context, pods, every int, q scanning.Que
 		violating, violated = pods/every, rulesBroken
 	}
 	if report.Violating != violating || report.Violated != violated || report.Errors > 0 {
-		return nil, fmt.Errorf("%d Pods violate %d rules, and %d can't be evaluated, want %d, %d and none", report.Violating,
-			report.Violated, report.Errors, violating, violated)
+		return nil, fmt.Errorf("%d Pods violate %d rules, and %d can't be evaluated, want %d, %d and none",
+			report.Violating, report.Violated, report.Errors, violating, violated)
 	}
 	return report, nil
 }
 
-// scan measures the CPU time of a Pod in the scan beside Gatekeeper's audit, by the same rules: from the bytes of a list
-// to the verdicts.
+// scan measures the CPU time of a Pod in the scan beside Gatekeeper's audit, by the same rules: from the bytes of a
+// list to the verdicts.
 func (b *bench) scan(ctx context.Context) error {
 	rules, err := writePodRules(b.in("rules.yaml"))
 	if err != nil {
@@ -149,11 +149,10 @@ func (b *bench) scan(ctx context.Context) error {
 	if err := c.run(ctx, b.runs); err != nil {
 		return err
 	}
-	return c.report(b.table, fmt.Sprintf("%d rules that match a Pod, Pods of %d bytes; on %d of them both find the same %d "+
-		"violations.", rules, size, compared, violations),
+	return c.report(b.table, fmt.Sprintf("%d rules that match a Pod, Pods of %d bytes; on %d of them both find the "+
+		"same %d violations.", rules, size, compared, violations),
 		required{"times less than Gatekeeper, a Pod without violations", c.ratios(0, 1, 0), "", 18, true},
-		required{fmt.Sprintf("times less than Gatekeeper, a Pod that violates %d rules", rulesBroken), c.ratios(1, 1, 0),
-			"", 18, true})
+		required{"times less than Gatekeeper, a Pod that violates rules", c.ratios(1, 1, 0), "", 18, true})
 }
 
 // auditQuestion is what Gatekeeper's engine is asked of a list.
@@ -187,7 +186,8 @@ func (b *bench) auditedAlike(ctx context.Context, engine program) (violations in
 	for _, f := range report.Findings {
 		key := [2]string{f.Object, f.Policy}
 		if len(messages[key]) != f.Violations || !slices.Contains(messages[key], f.Message) {
-			return 0, fmt.Errorf("the scan finds of %s %d times: %s; Gatekeeper: %q", key, f.Violations, f.Message, messages[key])
+			return 0, fmt.Errorf("the scan finds of %s %d times: %s; Gatekeeper: %q", key, f.Violations, f.Message,
+				messages[key])
 		}
 		violations += f.Violations
 		delete(messages, key)
@@ -239,7 +239,7 @@ func (b *bench) memory(ctx context.Context) error {
 		{fmt.Sprintf("%d Pods, 1 %% violate %d rules", b.pods, rulesBroken), b.pods, 100},
 		{fmt.Sprintf("%d Pods, all violate %d rules", b.pods, rulesBroken), b.pods, 1},
 	} {
-		c.contestants = append(c.contestants, contestant{cluster.name, func(ctx context.Context, _ int) ([]float64, error) {
+		measure := func(ctx context.Context, _ int) ([]float64, error) {
 			report, err := b.scanCluster(ctx, cluster.pods, cluster.every, scanning.Question{Change: changedPolicy,
 				Parameters: changedParameters, Settle: 12 * time.Second})
 			if err != nil {
@@ -249,7 +249,8 @@ func (b *bench) memory(ctx context.Context) error {
 			first := report.First
 			return []float64{float64(first.Peak) / mega, float64(first.Settled) / mega, float64(first.HeapLive) / mega,
 				first.CPU.Seconds() * 1000 / float64(cluster.pods), float64(report.Change.Peak) / mega}, nil
-		}})
+		}
+		c.contestants = append(c.contestants, contestant{cluster.name, measure})
 	}
 	// A round takes minutes.
 	if err := c.run(ctx, min(b.runs, 3)); err != nil {

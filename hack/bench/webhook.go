@@ -64,9 +64,10 @@ func (b *bench) webhook(ctx context.Context) error {
 	rate := max(10, int(webhookShare/(trial[0]/1000)/10)*10)
 	c := contest{name: "webhook", metrics: []metric{{"CPU of a request", "ms"}, {"p50", "ms"}, {"p99", "ms"}}}
 	for name, w := range map[string]*poster{"no-op": noop, "Evenkeel": evenkeel} {
-		c.contestants = append(c.contestants, contestant{name, func(ctx context.Context, round int) ([]float64, error) {
+		measure := func(ctx context.Context, round int) ([]float64, error) {
 			return w.load(ctx, reviews, rate, b.seed+uint64(round))
-		}})
+		}
+		c.contestants = append(c.contestants, contestant{name, measure})
 	}
 	slices.SortFunc(c.contestants, func(a, b contestant) int { return strings.Compare(b.name, a.name) }) // no-op first
 	if err := c.run(ctx, b.runs); err != nil {
@@ -127,9 +128,9 @@ type poster struct {
 func newPoster(s *server) *poster {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	return &poster{url: s.url + "/validate/ignore?timeout=10s", pid: s.pid, http: &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: s.authority}, Protocols: &protocols, MaxIdleConnsPerHost: 25,
-		IdleConnTimeout: 90 * time.Second}}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.authority}, Protocols: &protocols,
+		MaxIdleConnsPerHost: 25, IdleConnTimeout: 90 * time.Second}
+	return &poster{s.url + "/validate/ignore?timeout=10s", s.pid, &http.Client{Transport: transport}}
 }
 
 // post sends a review, and returns the body of the answer.
@@ -189,8 +190,11 @@ func (p *poster) load(ctx context.Context, reviews [][]byte, rate int, seed uint
 	}
 	after, err := cpuOf(p.pid)
 	slices.Sort(took)
-	cpu := (after - before) / time.Duration(len(took))
-	return []float64{cpu.Seconds() * 1000, took[len(took)/2].Seconds() * 1000, took[len(took)*99/100].Seconds() * 1000}, err
+	measured := []float64{(after - before).Seconds() * 1000 / float64(len(took))}
+	for _, percentile := range []int{50, 99} {
+		measured = append(measured, took[len(took)*percentile/100].Seconds()*1000)
+	}
+	return measured, err
 }
 
 // atRate sends requests at random intervals that come to a rate a second, whether earlier ones are answered or not. It

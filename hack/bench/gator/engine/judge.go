@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -106,30 +105,24 @@ func measured(limit time.Duration, count int, made any, all func() error) (any, 
 }
 
 // read reads the documents of a file as a client of the API server would: whole numbers are whole.
-func read(file string) ([]*unstructured.Unstructured, error) {
+func read(file string) (all []*unstructured.Unstructured, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	var all []*unstructured.Unstructured
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
+		var raw runtime.RawExtension
+		if err := documents.Decode(&raw); errors.Is(err, io.EOF) {
 			return all, nil
-		}
-		if err != nil {
+		} else if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		raw, err := yaml.ToJSON(document)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
+		if len(raw.Raw) == 0 {
 			continue
 		}
 		u := &unstructured.Unstructured{}
-		if err := u.UnmarshalJSON(raw); err != nil {
+		if err := u.UnmarshalJSON(raw.Raw); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		all = append(all, u)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver serves as much of Kubernetes' API as a scan asks for: discovery, and watches that begin with a list
-// and end it with a bookmark. Objects are generated as they are sent, so that a hundred thousand of them take no memory.
+// Package apiserver serves as much of Kubernetes' API as a scan asks for: discovery, and watches that begin with a
+// list and end it with a bookmark. Objects are generated as they are sent, so that a hundred thousand of them take no memory.
 // It checks no permissions, and what clients create is answered and not kept. Start at New.
 package apiserver
 
@@ -94,7 +94,8 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request) {
 		if !seen[k.Group] {
 			seen[k.Group] = true
 			version := map[string]any{"groupVersion": k.groupVersion(), "version": k.Version}
-			groups = append(groups, map[string]any{"name": k.Group, "versions": []any{version}, "preferredVersion": version})
+			groups = append(groups, map[string]any{"name": k.Group, "versions": []any{version},
+				"preferredVersion": version})
 		}
 		if k.path() == r.URL.Path {
 			groupVersion = k.groupVersion()

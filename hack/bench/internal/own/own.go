@@ -195,7 +195,7 @@ func verdicts(in namespaces, judge review.Judge, bodies [][]byte) (all []reviews
 			return nil, fmt.Errorf("there is no response in %s", text)
 		}
 		slices.Sort(recorded.violations)
-		all = append(all, reviews.Verdict{answer.Response.Allowed, recorded.violations})
+		all = append(all, reviews.Verdict{Allowed: answer.Response.Allowed, Violations: recorded.violations})
 	}
 	return all, nil
 }

@@ -85,6 +85,6 @@ func Same(file string, theirs, ours []Verdict) (string, error) {
 			return "", fmt.Errorf("nothing is found of any %s: that proves nothing", operation)
 		}
 	}
-	return fmt.Sprintf("%d reviews: the same %d are refused, with the same %d violations of %s", len(lines), refused, total,
-		strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")), nil
+	return fmt.Sprintf("%d reviews: the same %d are refused, with the same %d violations, of %s", len(lines), refused,
+		total, strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")), nil
 }

@@ -60,7 +60,8 @@ func TestVerdictsAreTheSameOrToldApart(t *testing.T) {
 			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("it says %v, want %q", err, tc.says)
 			}
-			if err == nil && !strings.HasPrefix(summary, "5 reviews: the same 1 are refused, with the same 5 violations") {
+			if want := "5 reviews: the same 1 are refused, with the same 5 violations"; err == nil &&
+				!strings.HasPrefix(summary, want) {
 				t.Errorf("the summary is %s", summary)
 			}
 		})
