@@ -114,7 +114,7 @@ func TestAContestHasItsRatiosByRoundAndItsBounds(t *testing.T) {
 	if err := os.WriteFile(page, []byte(before+"old\n"+after), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	met := required{"times as fast", c.ratios(0, 1, 0), "", 3, true}
+	met := required{"times as fast", c.ratios(0, 1), "", 3, true}
 	if err := c.report(page, "About.", met); err != nil {
 		t.Error(err)
 	}

@@ -114,8 +114,8 @@ func same(theirs, ours []string) error {
 	slices.Sort(theirs)
 	slices.Sort(ours)
 	if diff := cmp.Diff(theirs, ours); diff != "" {
-		return fmt.Errorf("Gatekeeper finds %d violations and evenkeel %d (-Gatekeeper +evenkeel):\n%s", len(theirs),
-			len(ours), diff)
+		return fmt.Errorf("of %d violations of Gatekeeper's and %d of evenkeel's some differ (-Gatekeeper +evenkeel):\n%s",
+			len(theirs), len(ours), diff)
 	}
 	if len(ours) == 0 {
 		return errors.New("nothing is found: that proves nothing")

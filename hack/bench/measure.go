@@ -57,11 +57,11 @@ func (c *contest) run(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// ratios divide a metric of one contestant by that of another, round by round.
-func (c *contest) ratios(m, of, by int) []float64 {
+// ratios divide a metric of a contestant by the baseline's, round by round.
+func (c *contest) ratios(m, of int) []float64 {
 	out := make([]float64, len(c.values[of][m]))
 	for round := range out {
-		out[round] = c.values[of][m][round] / c.values[by][m][round]
+		out[round] = c.values[of][m][round] / c.values[0][m][round]
 	}
 	return out
 }
@@ -79,7 +79,7 @@ func (c *contest) table() string {
 		fmt.Fprintf(&b, "| %s |", c.contestants[i].name)
 		for m := range c.metrics {
 			fmt.Fprintf(&b, " %s | %s |", spread(c.values[i][m], c.metrics[m].text),
-				spread(c.ratios(m, i, 0), metric{}.text))
+				spread(c.ratios(m, i), metric{}.text))
 		}
 		b.WriteByte('\n')
 	}

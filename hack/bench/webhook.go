@@ -73,8 +73,8 @@ func (b *bench) webhook(ctx context.Context) error {
 	if err := c.run(ctx, b.runs); err != nil {
 		return err
 	}
-	return c.report(b.table, fmt.Sprintf("%d rules that match a Pod, AdmissionReviews of %d bytes, half of Pods without "+
-		"violations, half of others. %d requests a second for %s a round.", rules, size, rate, webhookLoad))
+	return c.report(b.table, fmt.Sprintf("%d rules that match a Pod, AdmissionReviews of %d bytes, half of Pods "+
+		"without violations, half of others. %d requests a second for %s a round.", rules, size, rate, webhookLoad))
 }
 
 // webhooks starts both.
@@ -112,7 +112,7 @@ func answerRightly(ctx context.Context, noop, evenkeel *poster, reviews [][]byte
 		}
 	}
 	if (refused == 0) != all {
-		return fmt.Errorf("Evenkeel refuses %d of %d reviews", refused, len(reviews))
+		return fmt.Errorf("%d of %d reviews are refused by Evenkeel", refused, len(reviews))
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func (d *demo) follow(ctx context.Context, plan string) (*rollout, time.Duration
 			return nil, 0, err
 		}
 		elapsed := d.now().Sub(began)
-		if change := fmt.Sprint(r.plan.Status.Phase, r.plan.Status.Wave, r.plan.Status.Counts, r.breaker); change != last {
+		status := r.plan.Status
+		if change := fmt.Sprint(status.Phase, status.Wave, status.Counts, r.breaker); change != last {
 			last = change
 			d.show.Say("%s", r.line(elapsed))
 		}

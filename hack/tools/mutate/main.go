@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command mutate stands in for the go command that gremlins calls (hack/mutate.sh), and corrects what gremlins takes for
-// granted: a mutant that doesn't compile, or that only go vet notices, isn't one that tests killed; no result comes from a
-// cache; only the tests of the package itself count; and positions for which Go's coverage has no counter are covered
-// where what contains them is.
+// Command mutate stands in for the go command that gremlins calls (hack/mutate.sh), and corrects what gremlins takes
+// for granted: a mutant that doesn't compile, or that only go vet notices, isn't one that tests killed; no result comes
+// from a cache; only the tests of the package itself count; and positions for which Go's coverage has no counter are
+// covered where what contains them is.
 package main
 
 import (

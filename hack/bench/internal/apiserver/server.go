@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package apiserver serves as much of Kubernetes' API as a scan asks for: discovery, and watches that begin with a
-// list and end it with a bookmark. Objects are generated as they are sent, so that a hundred thousand of them take no memory.
-// It checks no permissions, and what clients create is answered and not kept. Start at New.
+// list and end it with a bookmark. Objects are generated as they are sent, so that a hundred thousand of them take no
+// memory. It checks no permissions, and what clients create is answered and not kept. Start at New.
 package apiserver
 
 import (

@@ -3,9 +3,10 @@
 package reviews
 
 import (
-	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -59,15 +60,18 @@ func TestEverythingIsSentToPods(t *testing.T) {
 		lines = append(append(lines, raw...), '\n')
 	}
 	seen := map[string]string{}
-	for line := range bytes.Lines(lines) {
-		var review struct{ Request request }
-		if err := json.Unmarshal(line, &review); err != nil {
-			t.Fatal(err)
-		}
-		r := review.Request
+	file := filepath.Join(t.TempDir(), "reviews")
+	if err := os.WriteFile(file, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range asked {
 		seen[r.what()] = r.Kind.Kind
 		if r.Namespace != "shop" {
-			t.Errorf("%s is in %q", r.what(), r.Namespace)
+			t.Errorf("%s is in %q", r, r.Namespace)
 		}
 	}
 	for what, kind := range map[string]string{"CREATE": "Pod", "CONNECT pods/exec": "PodExecOptions",

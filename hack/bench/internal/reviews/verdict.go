@@ -3,6 +3,7 @@
 package reviews
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,52 +40,71 @@ func (r request) what() string {
 	return r.Operation + " " + r.Resource.Resource + "/" + r.SubResource
 }
 
+func (r request) String() string {
+	return fmt.Sprintf("%s of %s %s/%s", r.what(), r.Kind.Kind, r.Namespace, r.Name)
+}
+
 // Same compares the verdicts of Gatekeeper and evenkeel on a file of reviews, one a line, and returns a summary. What
 // Evenkeel never judges, a status, must be allowed (docs/migrate-from-gatekeeper.md). It is an error if the verdicts
 // differ, or if too little is found to prove anything.
 func Same(file string, theirs, ours []Verdict) (string, error) {
-	text, err := os.ReadFile(file)
+	asked, err := read(file)
 	if err != nil {
 		return "", err
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(theirs) != len(lines) || len(ours) != len(lines) {
-		return "", fmt.Errorf("of %d reviews Gatekeeper answers %d and evenkeel %d", len(lines), len(theirs), len(ours))
+	if len(theirs) != len(asked) || len(ours) != len(asked) {
+		return "", fmt.Errorf("of %d reviews Gatekeeper answers %d and evenkeel %d", len(asked), len(theirs), len(ours))
 	}
 	var differences []string
-	refused, total, kinds, violated := 0, 0, map[string]bool{}, map[string]int{}
-	for i, line := range lines {
-		var review struct{ Request request }
-		if err := json.Unmarshal([]byte(line), &review); err != nil {
-			return "", fmt.Errorf("review %d: %w", i, err)
-		}
-		r, want := review.Request, theirs[i]
+	for i, r := range asked {
 		if r.SubResource == "status" {
-			want = Verdict{Allowed: true, Violations: []string{}}
+			theirs[i] = Verdict{Allowed: true, Violations: []string{}}
 		}
-		if diff := cmp.Diff(want, ours[i]); diff != "" {
-			differences = append(differences, fmt.Sprintf("%s of %s %s/%s (-Gatekeeper +evenkeel):\n%s", r.what(),
-				r.Kind.Kind, r.Namespace, r.Name, diff))
+		if diff := cmp.Diff(theirs[i], ours[i]); diff != "" {
+			differences = append(differences, fmt.Sprintf("%s (-Gatekeeper +evenkeel):\n%s", r, diff))
 		}
-		if !want.Allowed {
-			refused++
-		}
-		kinds[r.what()] = true
-		total += len(want.Violations)
-		violated[r.Operation] += len(want.Violations)
 	}
 	if len(differences) > 0 {
-		return "", fmt.Errorf("%d of %d reviews have other verdicts:\n%s", len(differences), len(lines),
+		return "", fmt.Errorf("%d of %d reviews have other verdicts:\n%s", len(differences), len(asked),
 			strings.Join(differences[:min(shown, len(differences))], "\n"))
 	}
-	if refused == 0 || refused == len(lines) {
+	return summary(asked, ours)
+}
+
+func read(file string) (asked []request, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		var review struct{ Request request }
+		if err := json.Unmarshal(line, &review); err != nil {
+			return nil, fmt.Errorf("review %d: %w", len(asked), err)
+		}
+		asked = append(asked, review.Request)
+	}
+	return asked, nil
+}
+
+// summary is an error if the verdicts, which are the same, prove nothing.
+func summary(asked []request, verdicts []Verdict) (string, error) {
+	refused, total, kinds, found := 0, 0, map[string]bool{}, map[string]bool{}
+	for i, r := range asked {
+		if !verdicts[i].Allowed {
+			refused++
+		}
+		total += len(verdicts[i].Violations)
+		kinds[r.what()] = true
+		found[r.Operation] = found[r.Operation] || len(verdicts[i].Violations) > 0
+	}
+	if refused == 0 || refused == len(asked) {
 		return "", errors.New("all or none of the reviews are refused: that proves nothing")
 	}
 	for _, operation := range []string{"CREATE", "UPDATE", "DELETE", "CONNECT"} {
-		if violated[operation] == 0 {
+		if !found[operation] {
 			return "", fmt.Errorf("nothing is found of any %s: that proves nothing", operation)
 		}
 	}
-	return fmt.Sprintf("%d reviews: the same %d are refused, with the same %d violations, of %s", len(lines), refused,
-		total, strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")), nil
+	return fmt.Sprintf("%d reviews of %s: the same %d are refused, with the same %d violations", len(asked),
+		strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), refused, total), nil
 }
