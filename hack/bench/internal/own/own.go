@@ -28,7 +28,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/review"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
@@ -141,7 +140,7 @@ func handler(in namespaces, judge review.Judge) (http.Handler, error) {
 		return nil, err
 	}
 	return &review.Handler{
-		Base: serving.Base{Reviews: intake.NewReader(intake.DefaultBounds(1<<30, 2)), Metrics: metrics,
+		Base: serving.Base{Reviews: serving.NewReader(1 << 30), Metrics: metrics,
 			Clock: clock.RealClock{}, Log: logr.Discard()},
 		Class:      v1alpha1.FailurePolicyIgnore, // that of Gatekeeper's webhook
 		Judge:      func() review.Judge { return judge },

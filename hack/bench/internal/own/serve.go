@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"evenkeel.dev/evenkeel/internal/webhook/certificates"
-	"evenkeel.dev/evenkeel/internal/webhook/intake"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
 // Served is a webhook that is served at a port of localhost with the certificate of a directory.
@@ -46,11 +46,11 @@ func Serve(ctx context.Context, s Served) error {
 	if err := certificates.Follow(ctx, config, s.Certificates, logr.Discard()); err != nil {
 		return err
 	}
-	server := &intake.Server{
+	server := &serving.Server{
 		Address:  net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port)),
 		Handlers: map[string]http.Handler{names.PathIgnore: h},
 		TLS:      config,
-		Log:      intake.ConnectionLog(logr.Discard()),
+		Log:      serving.ConnectionLog(logr.Discard()),
 		Clock:    clock.RealClock{},
 	}
 	return server.Start(ctx)
