@@ -178,7 +178,6 @@ generate: manifests ## Regenerate all that is generated: deep copies, manifests,
 	@go run -C hack/tools ./signaldocs $(CURDIR) $(CURDIR)/docs/reference/signals.md $(CURDIR)/docs/reference/labels.md
 	@go test ./internal/webhook/exempt -run '^TestTheExemptionsPageIsTrue$$' -count=1 -update >/dev/null
 	@go test ./policies -run '^TestEveryPolicyIsDescribed$$' -count=1 -update >/dev/null
-	@go test ./test/docs -run '^TestTheLayoutIsTheTree$$' -count=1 -update >/dev/null
 	@go generate ./...
 
 .PHONY: manifests

@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"flag"
 	"go/ast"
 	"go/token"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 )
+
+var update = flag.Bool("update", false, "correct the places that the page names")
 
 const architecturePage = "docs/architecture.md"
 
