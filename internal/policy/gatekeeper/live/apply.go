@@ -63,7 +63,8 @@ type Applier struct {
 	Force bool
 }
 
-// Apply writes a policy or template. A new policy only records; one that is there keeps its admission.action. What migration hasn't written, and what others have changed of it, is an error.
+// Apply writes a policy or template. A new policy only records; one that is there keeps its admission.action. It is an
+// error if migration hasn't written an object, or if others have changed it since.
 func (a *Applier) Apply(ctx context.Context, wanted client.Object, kind string, from Origin) (Outcome, error) {
 	object, err := content(wanted, kind)
 	if err != nil {
