@@ -90,7 +90,7 @@ func (e *estate) standings(webhook *live.Webhook) []standing {
 		if s.State == live.Evenkeel || s.State == live.Both {
 			s.inForce(e.source, p, webhook)
 		}
-		if was, err := c.Action(); err == nil && s.State == live.Both && was != p.Spec.Admission.Action {
+		if was, unread := c.Action(); unread == nil && s.State == live.Both && was != p.Spec.Admission.Action {
 			s.Notes = append(s.Notes, fmt.Sprintf("the constraint's action is %s, and the policy's is %s", was,
 				p.Spec.Admission.Action))
 		}
