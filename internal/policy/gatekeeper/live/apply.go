@@ -111,11 +111,16 @@ func (a *Applier) once(ctx context.Context, object *unstructured.Unstructured, f
 	switch {
 	case isNew:
 		return Created, nil
-	case object.GetUID() == stored.GetUID() && object.GetGeneration() == stored.GetGeneration() &&
-		maps.Equal(object.GetAnnotations(), stored.GetAnnotations()):
+	case unwritten(object, stored):
 		return Unchanged, nil
 	}
 	return Configured, nil
+}
+
+// unwritten reports that a write has changed nothing of an object.
+func unwritten(after, before *unstructured.Unstructured) bool {
+	return after.GetUID() == before.GetUID() && after.GetGeneration() == before.GetGeneration() &&
+		maps.Equal(after.GetAnnotations(), before.GetAnnotations())
 }
 
 // policyKind is the kind of policies.
