@@ -89,7 +89,8 @@ func (c *Controller) partner(ctx context.Context, plan string) (*execute.Partner
 // ask lets a plan's machine decide on what is observed just now, as its own step does.
 func (c *Controller) ask(ctx context.Context, plan string) (*execute.Partner, error) {
 	rem := &v1alpha1.Remediation{}
-	if err := c.reader.Get(ctx, client.ObjectKey{Name: plan}, rem); err != nil || rem.Status.Phase != v1alpha1.PhaseApplying {
+	err := c.reader.Get(ctx, client.ObjectKey{Name: plan}, rem)
+	if err != nil || rem.Status.Phase != v1alpha1.PhaseApplying {
 		return nil, client.IgnoreNotFound(err)
 	}
 	b, err := c.records.Read(ctx, rem)

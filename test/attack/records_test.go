@@ -127,9 +127,9 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 			ended := genuine.DeepCopy()
 			ended.Status.Phase = v1alpha1.PhaseRolledBack
 			Expect(forger.Status().Update(ctx, ended)).To(refused)
-			scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: genuine.Name}}
-			Expect(forger.SubResource("scale").Update(ctx, genuine.DeepCopy(), client.WithSubResourceBody(scale))).NotTo(
-				Succeed())
+			scale := client.WithSubResourceBody(
+				&autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: genuine.Name}})
+			Expect(forger.SubResource("scale").Update(ctx, genuine.DeepCopy(), scale)).NotTo(Succeed())
 			Eventually(ctx, func() error {
 				return merge(ctx, forger, genuine, `{"metadata":{"labels":{"theirs":"x"}}}`)
 			}).Should(Succeed(), "once the API server has seen that the webhooks are gone")

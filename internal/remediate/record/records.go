@@ -83,8 +83,9 @@ func checkOwner(slice *v1alpha1.RemediationSlice, rem *v1alpha1.Remediation) err
 	if len(slice.Records) == 0 || owner == nil || owner.UID == rem.UID {
 		return nil
 	}
-	return IncompleteError{Foreign: true, why: fmt.Sprintf("slice %s belongs to the plan with UID %q, and Remediation %s has "+
-		"%q: it was deleted and made again, by a restore for example", slice.Name, owner.UID, rem.Name, rem.UID)}
+	return IncompleteError{Foreign: true, why: fmt.Sprintf("slice %s belongs to the plan with UID %q, and "+
+		"Remediation %s has %q: it was deleted and made again, by a restore for example",
+		slice.Name, owner.UID, rem.Name, rem.UID)}
 }
 
 // Add appends the targets of a slice, which others may hold as well.
