@@ -58,6 +58,8 @@ var _ = Describe("The install self-signed", Ordered, func() {
 			"watch pods --all-namespaces":                                                  true,
 			"list certificates.cert-manager.io --all-namespaces":                           false,
 			"create remediations.evenkeel.dev":                                             true,
+			"record remediationslices.evenkeel.dev":                                        true,
+			"restore remediationslices.evenkeel.dev":                                       false,
 			"patch remediationbreakers.evenkeel.dev --subresource=status":                  true,
 			"update clusterregopolicies.evenkeel.dev --subresource=status":                 true,
 			"patch clusterregopolicies.evenkeel.dev":                                       true,
