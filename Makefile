@@ -61,7 +61,7 @@ demo: ## Show the main job on a real control plane, from nothing to a summary
 # What runs at the same time has four control planes at most.
 .PHONY: test
 test: ## Set up what is needed and run the tests; ends with "N passed, N failed"
-	@$(TEST) integration unit,journeys,escalation,config,sources,docs,dist-if-changed,hack-if-changed,image-if-changed e2e,attack,chaos
+	@$(TEST) integration unit,journeys,escalation,config,sources,docs,dist-if-changed e2e,attack,chaos,hack-if-changed,image-if-changed
 
 .PHONY: test-nightly
 test-nightly: ## Run what make test samples or leaves out: a kill at every write, hostile policies, the tools, the image, the demo

@@ -17,8 +17,6 @@ export GOFLAGS="${GOFLAGS-} -ldflags=-w" KEEP=
 out=$(mktemp -d)
 jobs=()
 
-fail() { echo "Error: $*" >&2; exit 1; }
-
 stop() { # ends what still runs, at once if it doesn't end by itself
   kill -INT -- "${jobs[@]/#/-}"; sleep 0.5
   for _ in {1..30}; do kill -0 -- "${jobs[@]/#/-}" && sleep 1 || break; done
@@ -36,10 +34,7 @@ stage() { # NAME: runs it, and leaves its reports in $out
   large) gotest large . -run="$large" ./internal/policy/rego ./internal/remediate ;;
   docs) gotest docs . ./test/walkthrough ;;
   sources | dist) gotest "$1" . "./test/$1" ;;
-  hack)
-    for module in bench bench/own image controlplane demo; do
-      gotest "hack-${module/\//-}" "hack/$module" ./... || status=1
-    done
+  hack) for module in bench bench/own image controlplane demo; do gotest "hack-${module/\//-}" "hack/$module" ./... || status=1; done
     return "$status" ;;
   integration) suite "$1" "${PROCS:-2}" ;;
   *) suite "$1" "${PROCS:-1}" ;;
@@ -47,8 +42,7 @@ stage() { # NAME: runs it, and leaves its reports in $out
 }
 
 gotest() { # REPORT FOLDER ARGUMENT...
-  local root=$PWD
-  (cd "$2" && "$root/bin/gotestsum" --format=pkgname --format-hide-empty-pkg --hide-summary=skipped \
+  (cd "$2" && "$OLDPWD/bin/gotestsum" --format=pkgname --format-hide-empty-pkg --hide-summary=skipped \
     --junitfile="$out/$1.xml" -- -timeout=60m -vet=off $FLAGS "${@:3}")
 }
 
@@ -78,10 +72,7 @@ lane() { # STAGE...: runs them one after the other
   for name in "$@"; do
     stamp=$cache/${name%-if-changed}-$(git ls-files -zco --exclude-standard -- $(files "${name%-if-changed}") |
       xargs -0 sha256sum 2>/dev/null | sha256sum | cut -c1-16)
-    if [[ $name == *-if-changed && -e $stamp ]]; then
-      echo "==> ${name%-if-changed}: passed here before with the same files; make test-nightly runs it in any case"
-      continue
-    fi
+    [[ $name == *-if-changed && -e $stamp ]] && echo "==> $name: passed here with the same files; make test-nightly runs it" && continue
     name=${name%-if-changed}
     echo "==> $name (at ${SECONDS}s)"
     { time stage "$name" 2>&1 | tee "$out/$name.log" >&3; } 2>"$out/$name.time" && touch "$out/$name.ok"
@@ -104,10 +95,10 @@ tally() { # STAGE: prints and keeps its row of the table
 }
 
 read -ra packages <<<"${PKG:-$(go list ./... | grep -vE "$apart")}"
-[[ $PKG =~ $apart ]] && fail "$PKG: ${BASH_REMATCH[0]} needs a control plane or takes long: make help has its target"
+[[ $PKG =~ $apart ]] && echo "Error: ${BASH_REMATCH[0]} needs a control plane or takes long: make help names its target" >&2 && exit 1
 [[ $PKG ]] && packages=("${packages[@]#./}") && packages=("${packages[@]/#/./}")
 echo "The seed of samples is $EVENKEEL_SEED: SEED=$EVENKEEL_SEED draws the same"
-prepare "$*" || fail "what the tests need couldn't be built"
+prepare "$*" || exit
 exec 3>/dev/null
 [[ $* == *[\ ,]* ]] || exec 3>&1 # a stage by itself shows its output as it comes
 for stages in "$@"; do
@@ -119,11 +110,10 @@ jobs=()
 
 echo && echo "The slowest:"
 cat "$out"/*.xml 2>/dev/null | sed -nE 's/.*<testcase.* name="([^"]*)".* time="([0-9.]*)".*/\2s \1/p' | sort -rn | head -10
-for ok in "$out"/*.time; do
-  name=$(basename "$ok" .time)
-  [[ -e $out/$name.ok ]] && continue
-  printf '\n==> What failed of %s:\n' "$name"
-  sed -n '/^=== \(Failed\|Errors\)/,$p' "$out/$name.log" | grep . || cat "$out/$name.log"
+for log in "$out"/*.log; do
+  [[ -e ${log%.log}.ok ]] && continue
+  printf '\n==> What failed of %s:\n' "$(basename "$log" .log)"
+  sed -n '/^=== \(Failed\|Errors\)/,$p' "$log" | grep . || cat "$log"
 done
 printf '\n%-12s %7s %7s %8s %8s %11s\n' STAGE PASSED FAILED SKIPPED TIME PROCESSORS
 sort "$out/table"
