@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver serves as much of Kubernetes' API as a scan asks for: discovery, and watches that begin with a
-// list and end it with a bookmark. Objects are generated as they are sent, so that a hundred thousand of them take no
-// memory. It checks no permissions, and what clients create is answered and not kept. Start at New.
+// Package apiserver serves as much of Kubernetes' API as a scan asks for: discovery, lists in pages, and watches
+// that begin with a list and end it with a bookmark. Objects are generated as they are sent, so that a hundred thousand
+// of them take no memory. It checks no permissions, and what clients create is answered and not kept. Start at New.
 package apiserver
 
 import (
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -66,7 +67,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case watch == "true" || watch == "1":
 		kind.watch(w, r)
 	default:
-		refuse(w, http.StatusMethodNotAllowed, "a list isn't served here: it is a watch that begins with one")
+		kind.list(w, r)
 	}
 }
 
@@ -121,6 +122,30 @@ const generation = "1000000"
 
 // batch is how many bytes of a list are sent at once.
 const batch = 1 << 16
+
+// list answers with a page, as long as it was asked for. Clients fall back to lists if a watch fails.
+func (k *Kind) list(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	from, _ := strconv.Atoi(query.Get("continue")) // no number asks for the first page, or for all of it
+	until := k.count()
+	if limit, _ := strconv.Atoi(query.Get("limit")); limit > 0 {
+		until = min(from+limit, until)
+	}
+	next := ""
+	if left := k.count() - until; left > 0 {
+		next = fmt.Sprintf(`,"continue":"%d","remainingItemCount":%d`, until, left)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	text := fmt.Appendf(nil, `{"kind":"%sList","apiVersion":%q,"metadata":{"resourceVersion":%q%s},"items":[`,
+		k.Kind, k.groupVersion(), generation, next)
+	for n := from; n < until; n++ {
+		if n > from {
+			text = append(text, ',')
+		}
+		text = k.Objects.Append(text, n)
+	}
+	_, _ = w.Write(append(text, "]}\n"...)) // a client that has gone needs no end
+}
 
 // watch sends every object where a list is asked for, and then nothing: generated objects never change.
 func (k *Kind) watch(w http.ResponseWriter, r *http.Request) {
