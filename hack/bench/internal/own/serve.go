@@ -31,6 +31,7 @@ type Served struct {
 
 // Serve serves Evenkeel's webhook by its own server until ctx ends.
 func Serve(ctx context.Context, s Served) error {
+	ctrl.SetLogger(logr.Discard())
 	c, _, err := Policies(ctx, s.Rules, "")
 	if err != nil {
 		return err
