@@ -108,9 +108,9 @@ func New(opts Options) *Catalog {
 	if opts.Inventory == nil {
 		opts.Inventory = noInventory{}
 	}
-	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine,
-		inventory: opts.Inventory, lane: rego.NewLane(opts.Width), clock: opts.Clock,
-		slow: newSlowness(), evaluations: newEvaluations(), waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
+	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine, inventory: opts.Inventory,
+		lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(), evaluations: newEvaluations(),
+		waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
 	return c
 }
@@ -177,8 +177,8 @@ func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 // with is a snapshot of this content.
 func (c *Catalog) with(index *match.Index, entries map[string]*entry, templates templates, w byPolicy) *Snapshot {
 	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w,
-		strategies: maps.Clone(c.strategies), limit: c.limit, inventory: c.inventory, lane: c.lane, clock: c.clock, slow: c.slow,
-		evaluations: c.evaluations, read: &fieldsRead{}}
+		strategies: maps.Clone(c.strategies), limit: c.limit, inventory: c.inventory, lane: c.lane, clock: c.clock,
+		slow: c.slow, evaluations: c.evaluations}
 }
 
 // publish puts a snapshot in force and tells the subscribers.

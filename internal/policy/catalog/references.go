@@ -44,8 +44,8 @@ func (noInventory) Shows(inventory.Reference, string) error { return errNoInvent
 // Unknown are none: nobody is told who looks nothing up in a cluster.
 func (noInventory) Unknown([]inventory.Reference) []inventory.Unknown { return nil }
 
-// over is the input with what the policy's rules may look up.
-func (s *Snapshot) over(input *rego.Input, compiled *rego.Compiled, r *policy.Request) (*rego.Input, error) {
+// withInventory is the input with what the policy's rules may look up.
+func (s *Snapshot) withInventory(input *rego.Input, compiled *rego.Compiled, r *policy.Request) (*rego.Input, error) {
 	references := compiled.References()
 	if len(references) == 0 {
 		return input, nil
@@ -55,13 +55,13 @@ func (s *Snapshot) over(input *rego.Input, compiled *rego.Compiled, r *policy.Re
 		return nil, err
 	}
 	if len(r.Beside)+len(r.Without) == 0 {
-		return input.Over(tables.View()), nil
+		return input.WithInventory(tables.View()), nil
 	}
 	view, err := tables.With(r.Beside, r.Without)
 	if err != nil {
 		return nil, err
 	}
-	return input.Over(view), nil
+	return input.WithInventory(view), nil
 }
 
 // LooksUp says whether the rules of a policy look other objects up.

@@ -53,8 +53,6 @@ type Snapshot struct {
 	clock       clock.PassiveClock
 	slow        *slowness
 	evaluations *prometheus.CounterVec
-	// read is what policies read of objects, as far as somebody has asked.
-	read *fieldsRead
 }
 
 // Evaluate asks every policy that concerns the request, sorted by name.
@@ -71,7 +69,7 @@ func (s *Snapshot) EvaluateWhere(ctx context.Context, r *policy.Request,
 	if len(names) == 0 {
 		return nil
 	}
-	input, err := rego.NewInputOf(r, s.fields(r.Kind.GroupKind(), names...))
+	input, err := rego.NewInput(r)
 	results := make([]Result, 0, len(names))
 	shared := s.budget(ctx, r, len(names))
 	for i, name := range names {
@@ -110,7 +108,7 @@ func (s *Snapshot) EvaluateWhereMatched(ctx context.Context, name string, r, by 
 	if !slices.Contains(s.index.Match(by), name) {
 		return Result{}, false
 	}
-	input, err := rego.NewInputOf(r, s.fields(r.Kind.GroupKind(), name))
+	input, err := rego.NewInput(r)
 	return s.evaluate(ctx, s.entries[name], r, input, err, s.half(ctx))
 }
 
@@ -146,7 +144,7 @@ func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input
 	case inputErr != nil:
 		return failed(inputErr)
 	}
-	input, err := s.over(input, e.compiled, r)
+	input, err := s.withInventory(input, e.compiled, r)
 	if err != nil {
 		return failed(err)
 	}

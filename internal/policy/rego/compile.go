@@ -52,7 +52,6 @@ type Compiled struct {
 	weighs bool
 	// reads is what of the input the rules may read, and lookups what of other objects.
 	reads   facts.Reads
-	reading reading
 	lookups facts.Lookups
 	// lookedUp is where the modules name data.inventory first; nil where they don't.
 	lookedUp *compile.Problem
@@ -117,7 +116,6 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	compiled.taken = slices.Contains(names, ruleViolation) && takenByGatekeeper(
 		built.Compiler.TypeEnv.GetByRef(entry.Append(ast.StringTerm(ruleViolation))))
 	compiled.reads = facts.ReadsOf(built.Compiler, rules...)
-	compiled.reading = readingOf(compiled.reads)
 	compiled.lookups = facts.LookupsOf(built.Compiler, inventory.Root, rules...)
 	return compiled.define(p)
 }

@@ -8,87 +8,48 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 )
 
-// sharedTerms are what policies share of the input.
-type sharedTerms struct {
-	// common are of the input of all.
+// documents are what the input holds for every policy.
+type documents struct {
+	// common are the fields that every policy's input has.
 	common [][2]*ast.Term
-	// review is input.review, and gatekeeper that of policies written for Gatekeeper; nil where none reads it.
+	// review is input.review, and gatekeeper that of policies that were written for Gatekeeper.
 	review, gatekeeper *ast.Term
 }
 
-// fields are those of the input of one policy, with room for its parameters.
-func (s *sharedTerms) fields(gatekeeper bool) [][2]*ast.Term {
-	if s == nil {
-		return nil
-	}
-	review := s.review
-	if gatekeeper {
-		review = s.gatekeeper
-	}
-	fields := append(make([][2]*ast.Term, 0, len(s.common)+2), s.common...)
-	if review != nil {
-		fields = append(fields, pair("review", review))
-	}
-	return fields
-}
-
-// sharedDocuments are what a request has for every policy.
-func sharedDocuments(r *policy.Request, read Read) (*sharedTerms, error) {
-	object, oldObject, err := objectTerms(r, read.Object)
+// documentsOf converts a request.
+func documentsOf(r *policy.Request) (d documents, err error) {
+	object, oldObject, err := objectTerms(r)
 	if err != nil {
-		return nil, err
+		return d, err
 	}
-	judgedTerm := object
+	judged := object
 	if r.JudgesOld() {
-		judgedTerm = oldObject
+		judged = oldObject
 	}
-	out := &sharedTerms{common: [][2]*ast.Term{pair("object", judgedTerm)}}
-	if read.Request != nil {
-		request := ast.ObjectTerm(requestPairs(r, read.Request, object, oldObject)...)
-		out.common = append(out.common, pair("request", request))
-	}
-	if read.Pod {
-		if pod := podTerm(r, judgedTerm); pod != nil {
-			out.common = append(out.common, pair("pod", pod))
-		}
+	d.common = [][2]*ast.Term{pair("object", judged),
+		pair("request", ast.ObjectTerm(requestPairs(r, object, oldObject)...))}
+	if pod := podTerm(r, judged); pod != nil {
+		d.common = append(d.common, pair("pod", pod))
 	}
 	if r.Operation == policy.Delete {
 		object = oldObject // as Gatekeeper does, before its rules see a review
 	}
-	return out, out.addReviews(r, read, object, oldObject)
+	namespaceObject, err := namespaceTerm(r.NamespaceObject)
+	if err != nil {
+		return d, err
+	}
+	d.review = ast.ObjectTerm(append(requestPairs(r, object, oldObject), pair("namespaceObject", namespaceObject))...)
+	d.gatekeeper, err = gatekeeperTerm(r, object, oldObject, namespaceObject)
+	return d, err
 }
 
-// addReviews adds the request as rules of either sort have it, as far as they read it.
-func (s *sharedTerms) addReviews(r *policy.Request, read Read, object, oldObject *ast.Term) error {
-	if read.Review != nil {
-		review := requestPairs(r, read.Review, object, oldObject)
-		if read.Review.Of("namespaceObject") != nil {
-			namespaceObject, err := namespaceTerm(r.NamespaceObject)
-			if err != nil {
-				return err
-			}
-			review = append(review, pair("namespaceObject", namespaceObject))
-		}
-		s.review = ast.ObjectTerm(review...)
-	}
-	if read.Gatekeeper != nil {
-		review, err := gatekeeperPairs(r, read.Gatekeeper, object, oldObject)
-		if err != nil {
-			return err
-		}
-		s.gatekeeper = ast.ObjectTerm(review...)
-	}
-	return nil
-}
-
-func objectTerms(r *policy.Request, read *facts.Fields) (object, oldObject *ast.Term, err error) {
-	if object, err = treeTerm(r.Object, read); err != nil {
+func objectTerms(r *policy.Request) (object, oldObject *ast.Term, err error) {
+	if object, err = treeTerm(r.Object); err != nil {
 		return nil, nil, fmt.Errorf("the object can't be read: %w", err)
 	}
-	if oldObject, err = treeTerm(r.OldObject, read); err != nil {
+	if oldObject, err = treeTerm(r.OldObject); err != nil {
 		return nil, nil, fmt.Errorf("the old object can't be read: %w", err)
 	}
 	return object, oldObject, nil
@@ -100,70 +61,52 @@ func namespaceTerm(object map[string]any) (*ast.Term, error) {
 	if object == nil {
 		return ast.ObjectTerm(), nil
 	}
-	term, err := treeTerm(object, facts.All())
+	term, err := treeTerm(object)
 	if err != nil {
 		return nil, fmt.Errorf("the namespace object can't be read: %w", err)
 	}
 	return term, nil
 }
 
-func treeTerm(tree map[string]any, read *facts.Fields) (*ast.Term, error) {
+func treeTerm(tree map[string]any) (*ast.Term, error) {
 	if tree == nil {
 		return ast.NullTerm(), nil
 	}
-	value, err := read.Value(tree)
+	value, err := ast.InterfaceToValue(tree)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("it isn't a JSON value: %w", err)
 	}
 	return ast.NewTerm(value), nil
 }
 
 // requestPairs is the AdmissionRequest of admission.k8s.io/v1, with the same
-// spelling and the same absent keys, as far as it is read.
-func requestPairs(r *policy.Request, read *facts.Fields, object, oldObject *ast.Term) [][2]*ast.Term {
-	out := commonFields(r, read, object, oldObject)
-	out.add("resource", func() *ast.Term { return resourceTerm(resourceOf(r)) })
-	out.add("userInfo", func() *ast.Term { return userTerm(r.UserInfo) })
-	out.add("dryRun", func() *ast.Term { return ast.BooleanTerm(r.DryRun) })
-	return out.pairs
+// spelling and the same absent keys.
+func requestPairs(r *policy.Request, object, oldObject *ast.Term) [][2]*ast.Term {
+	return append(commonPairs(r, object, oldObject),
+		pair("resource", resourceTerm(resourceOf(r))),
+		pair("userInfo", userTerm(r.UserInfo)),
+		pair("dryRun", ast.BooleanTerm(r.DryRun)))
 }
 
-// fieldsRead are the fields of a document as far as they are read.
-type fieldsRead struct {
-	read  *facts.Fields
-	pairs [][2]*ast.Term
+// commonPairs are those that a request has in every form.
+func commonPairs(r *policy.Request, object, oldObject *ast.Term) [][2]*ast.Term {
+	return append(textPairs([2]string{"subResource", r.SubResource}, [2]string{"name", r.Name},
+		[2]string{"namespace", r.Namespace}),
+		pair("uid", ast.StringTerm(r.UID)),
+		pair("operation", ast.StringTerm(string(r.Operation))),
+		pair("kind", kindTerm(r.Kind)),
+		pair("object", object),
+		pair("oldObject", oldObject))
 }
 
-func (f *fieldsRead) add(key string, value func() *ast.Term) {
-	if f.read.Of(key) != nil {
-		f.pairs = append(f.pairs, pair(key, value()))
-	}
-}
-
-func (f *fieldsRead) text(key, value string) {
-	f.add(key, func() *ast.Term { return ast.StringTerm(value) })
-}
-
-// texts adds those that aren't empty.
-func (f *fieldsRead) texts(of ...[2]string) {
+// textPairs are the texts that aren't empty.
+func textPairs(of ...[2]string) (pairs [][2]*ast.Term) {
 	for _, t := range of {
 		if t[1] != "" {
-			f.text(t[0], t[1])
+			pairs = append(pairs, pair(t[0], ast.StringTerm(t[1])))
 		}
 	}
-}
-
-// commonFields are those that a request has in every form.
-func commonFields(r *policy.Request, read *facts.Fields, object, oldObject *ast.Term) *fieldsRead {
-	out := &fieldsRead{read: read}
-	out.text("uid", r.UID)
-	out.text("operation", string(r.Operation))
-	out.add("kind", func() *ast.Term { return kindTerm(r.Kind) })
-	out.add("object", func() *ast.Term { return object })
-	out.add("oldObject", func() *ast.Term { return oldObject })
-	out.texts([2]string{"subResource", r.SubResource}, [2]string{"name", r.Name},
-		[2]string{"namespace", r.Namespace})
-	return out
+	return pairs
 }
 
 func kindTerm(k policy.GroupVersionKind) *ast.Term {

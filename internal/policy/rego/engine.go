@@ -28,12 +28,12 @@ const (
 )
 
 const (
-	// briefShare is the share of the time limit, as a divisor, that the compiled engine gets;
+	// compiledShare is the share of the time limit, as a divisor, that the compiled engine gets;
 	// what is left of the limit is topdown's afterwards.
-	briefShare = 8
-	// briefSteps and briefValues bound what the compiled engine does for one policy and one
+	compiledShare = 8
+	// compiledSteps and compiledValues bound what the compiled engine does for one policy and one
 	// object: some tens of milliseconds, and about as many megabytes.
-	briefSteps, briefValues = 200_000, 200_000
+	compiledSteps, compiledValues = 200_000, 200_000
 )
 
 // On is the policy with its rules ready for an engine. What is compiled is shared by all

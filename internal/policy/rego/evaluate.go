@@ -45,18 +45,13 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 	var spent time.Duration
 	engine, why := c.Engine()
 	if engine == CompiledEngine {
-		spent = limit / briefShare
+		spent = limit / compiledShare
 		var decision policy.Decision
-		if decision, why = c.brief(ctx, in, spent); why == "" {
+		if decision, why = c.evalCompiled(ctx, in, spent); why == "" {
 			return decision
 		}
 	}
-	whole, err := in.Whole()
-	if err != nil {
-		return policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: Topdown, WhyTopdown: why,
-			Err: c.wrap(err)}
-	}
-	decision, _ := c.evaluate(ctx, whole, limits{time: limit, spent: spent, lane: lane})
+	decision, _ := c.evaluate(ctx, in, limits{time: limit, spent: spent, lane: lane})
 	decision.WhyTopdown = why
 	return decision
 }
@@ -139,7 +134,7 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
 	}()
-	weights, err := c.prepared(in)
+	weights, err := c.scaleOf(in)
 	if err != nil {
 		return nil, err
 	}

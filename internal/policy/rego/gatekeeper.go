@@ -11,7 +11,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/types"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 )
 
 // Gatekeepers says that the policy was written for Gatekeeper, whose rules judge as they do there: what violation gives
@@ -54,65 +53,50 @@ func shownByGatekeeper(r *policy.Request) *policy.Request {
 	return &shown
 }
 
-// gatekeeperPairs is the request as Gatekeeper writes it into input.review, as far as it is read: absent is what the
-// JSON of an AdmissionRequest leaves out.
-func gatekeeperPairs(r *policy.Request, read *facts.Fields, object, oldObject *ast.Term) ([][2]*ast.Term, error) {
+// gatekeeperTerm is the request as Gatekeeper writes it into input.review: absent is what the JSON of an
+// AdmissionRequest leaves out, the options are null and the Namespace is empty where there are none.
+func gatekeeperTerm(r *policy.Request, object, oldObject, namespaceObject *ast.Term) (*ast.Term, error) {
 	r = shownByGatekeeper(r)
-	out := commonFields(r, read, object, oldObject)
-	out.add("resource", func() *ast.Term {
-		if r.Audit {
-			return resourceTerm(policy.GroupVersionResource{})
-		}
-		return resourceTerm(resourceOf(r))
-	})
-	out.add("userInfo", func() *ast.Term { return gatekeeperUser(r.UserInfo) })
+	options, err := treeTerm(r.Options)
+	if err != nil {
+		return nil, fmt.Errorf("options can't be read: %w", err)
+	}
+	if r.NamespaceObject == nil {
+		namespaceObject = ast.ObjectTerm()
+	}
+	resource := resourceOf(r)
+	if r.Audit {
+		resource = policy.GroupVersionResource{}
+	}
+	pairs := append(commonPairs(r, object, oldObject),
+		pair("resource", resourceTerm(resource)),
+		pair("userInfo", gatekeeperUser(r.UserInfo)),
+		pair("options", options),
+		pair("namespaceObject", namespaceObject))
 	if !r.Audit {
-		out.add("dryRun", func() *ast.Term { return ast.BooleanTerm(r.DryRun) })
+		pairs = append(pairs, pair("dryRun", ast.BooleanTerm(r.DryRun)))
 	}
 	if r.RequestKind != nil {
-		out.add("requestKind", func() *ast.Term { return kindTerm(*r.RequestKind) })
+		pairs = append(pairs, pair("requestKind", kindTerm(*r.RequestKind)))
 	}
 	if r.RequestResource != nil {
-		out.add("requestResource", func() *ast.Term { return resourceTerm(*r.RequestResource) })
+		pairs = append(pairs, pair("requestResource", resourceTerm(*r.RequestResource)))
 	}
-	out.texts([2]string{"requestSubResource", r.RequestSubResource})
-	return out.pairs, out.trees(r)
-}
-
-// trees adds what is converted: the options, null where there are none, and the Namespace, empty where there is none.
-func (f *fieldsRead) trees(r *policy.Request) error {
-	for _, tree := range []struct {
-		key     string
-		convert func() (*ast.Term, error)
-	}{
-		{"options", func() (*ast.Term, error) { return treeTerm(r.Options, facts.All()) }},
-		{"namespaceObject", func() (*ast.Term, error) { return namespaceTerm(r.NamespaceObject) }},
-	} {
-		if f.read.Of(tree.key) == nil {
-			continue
-		}
-		term, err := tree.convert()
-		if err != nil {
-			return fmt.Errorf("%s can't be read: %w", tree.key, err)
-		}
-		f.pairs = append(f.pairs, pair(tree.key, term))
-	}
-	return nil
+	return ast.ObjectTerm(append(pairs, textPairs([2]string{"requestSubResource", r.RequestSubResource})...)...), nil
 }
 
 // gatekeeperUser lacks what is empty.
 func gatekeeperUser(u policy.UserInfo) *ast.Term {
-	out := &fieldsRead{read: facts.All()}
-	out.texts([2]string{"username", u.Username}, [2]string{"uid", u.UID})
+	pairs := textPairs([2]string{"username", u.Username}, [2]string{"uid", u.UID})
 	if len(u.Groups) > 0 {
-		out.add("groups", func() *ast.Term { return textsTerm(u.Groups) })
+		pairs = append(pairs, pair("groups", textsTerm(u.Groups)))
 	}
 	if len(u.Extra) > 0 {
 		extra := make([][2]*ast.Term, 0, len(u.Extra))
 		for _, key := range slices.Sorted(maps.Keys(u.Extra)) {
 			extra = append(extra, pair(key, textsTerm(u.Extra[key])))
 		}
-		out.add("extra", func() *ast.Term { return ast.ObjectTerm(extra...) })
+		pairs = append(pairs, pair("extra", ast.ObjectTerm(extra...)))
 	}
-	return ast.ObjectTerm(out.pairs...)
+	return ast.ObjectTerm(pairs...)
 }

@@ -112,10 +112,7 @@ func TestOnlyRulesOfGatekeepersAreShownItsReview(t *testing.T) {
 	r := policy.NewAudit(podRequest().Object, nil, time.Unix(1, 0))
 	for _, engine := range []rego.Engine{rego.Topdown, rego.CompiledEngine} {
 		by := []*rego.Compiled{c.On(engine), redefined.On(engine)}
-		in, err := rego.NewInputOf(r, rego.ReadBy(r.Kind.GroupKind(), by...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := input(t, r)
 		for i, want := range []string{`the rule gave no message but {"msg": ""}`, "CREATE"} {
 			got := by[i].Evaluate(t.Context(), in, time.Minute)
 			if diff := cmp.Diff([]policy.Violation{{Message: want}}, got.Violations); diff != "" || got.Err != nil {

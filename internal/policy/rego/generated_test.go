@@ -17,10 +17,10 @@ import (
 	"evenkeel.dev/evenkeel/pkg/rego/compiled/compiledtest"
 )
 
-// TestGeneratedPoliciesJudgeTheSameByWhatTheyRead writes policies of sets of parts of the object, whatever they do with
+// TestGeneratedPoliciesJudgeTheSame writes policies of sets of parts of the object, whatever they do with
 // them: none ends the process while it is compiled, and the compiled engine finds in what it reads of an object what
 // topdown finds in all of it.
-func TestGeneratedPoliciesJudgeTheSameByWhatTheyRead(t *testing.T) {
+func TestGeneratedPoliciesJudgeTheSame(t *testing.T) {
 	compiledPolicies, violations := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		module, rules := compiledtest.WriteSets(rt)
@@ -53,11 +53,7 @@ func TestGeneratedPoliciesJudgeTheSameByWhatTheyRead(t *testing.T) {
 			r.Object["spec"] = spec
 			var want policy.Decision
 			for i, judge := range judges {
-				in, err := rego.NewInputOf(r, rego.ReadBy(policy.PodKind(), judge))
-				if err != nil {
-					rt.Fatal(err)
-				}
-				got := judge.Evaluate(t.Context(), in, time.Minute)
+				got := judge.Evaluate(t.Context(), input(t, r), time.Minute)
 				if i == 0 {
 					want = got
 				}

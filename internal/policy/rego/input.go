@@ -16,8 +16,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
-// Input is one request as Rego sees it, converted once, when the first policy is evaluated, and shared by every
-// policy that judges it. It is immutable and safe for concurrent use.
+// Input is one request as Rego sees it, converted once and shared by every policy that evaluates it. Evaluate it from
+// one goroutine at a time: OPA sorts the keys of its objects when they are first compared.
 type Input struct {
 	now time.Time
 	// nanoseconds is now as rules see it.
@@ -25,22 +25,37 @@ type Input struct {
 	kind        policy.GroupKind
 	// audit says that no request waits for the answer.
 	audit bool
-	// client is who asks, and where: what evaluations that take long are told apart
-	// by.
+	// client is the user and namespace of the request; evaluations that take long share their turns by it.
 	client string
-	// shared makes the keys of the input document that are the same for every
-	// policy, all but parameters, once somebody needs them.
-	shared func() (*sharedTerms, error)
-	// sizes are those of the parts of shared, and of all of it, in units.
+	// documents are what the input holds for every policy, all but parameters.
+	documents
+	// sizes are those of the documents, and of all of them together, in units.
 	sizes func() (map[ast.Value]int64, int64)
 	// inventory is what rules may look up besides; nil for nothing.
 	inventory *inventory.View
-	// whole makes the same input with all of the request's objects; nil where it has all of them.
-	whole func() (*Input, error)
 }
 
-// Over is the same request with what rules may look up besides.
-func (in *Input) Over(view *inventory.View) *Input {
+// NewInput converts a request. It errors when the request holds no object, has no
+// time, or holds a value that isn't JSON.
+func NewInput(r *policy.Request) (*Input, error) {
+	if r.Judged() == nil {
+		return nil, fmt.Errorf("the %s request for %s %s holds no object to judge", r.Operation, r.Kind.GroupKind(),
+			r.Name)
+	}
+	if r.Now.IsZero() {
+		return nil, errors.New("the request has no time: set Request.Now")
+	}
+	documents, err := documentsOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return &Input{now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
+		kind: r.Kind.GroupKind(), audit: r.Audit, client: policy.Flow(r),
+		documents: documents, sizes: sync.OnceValues(documents.weighed)}, nil
+}
+
+// WithInventory is the same request with what rules may look up besides.
+func (in *Input) WithInventory(view *inventory.View) *Input {
 	own := *in
 	own.inventory = view
 	return &own
@@ -54,57 +69,13 @@ func (in *Input) data() *ast.Term {
 	return in.inventory.Data
 }
 
-// NewInput converts a request. It errors when the request holds no object, has no
-// time, or holds a value that isn't JSON.
-func NewInput(r *policy.Request) (*Input, error) {
-	in, err := NewInputOf(r, ReadAll())
-	if err == nil {
-		_, err = in.shared()
-	}
-	return in, err
-}
-
-// NewInputOf is a request for policies that read no more than this of it: ReadBy. It is converted once a policy is
-// evaluated, whose decision says what is wrong with it, and must stay as it is until then. Topdown is given all, also
-// where the compiled engine leaves a policy to it.
-func NewInputOf(r *policy.Request, read Read) (*Input, error) {
-	judged := r.Judged()
-	if judged == nil {
-		return nil, fmt.Errorf("the %s request for %s %s holds no object to judge", r.Operation, r.Kind.GroupKind(),
-			r.Name)
-	}
-	if r.Now.IsZero() {
-		return nil, errors.New("the request has no time: set Request.Now")
-	}
-	in := &Input{now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
-		kind: r.Kind.GroupKind(), audit: r.Audit, client: policy.Flow(r)}
-	in.shared = sync.OnceValues(func() (*sharedTerms, error) { return sharedDocuments(r, read) })
-	in.sizes = sync.OnceValues(in.weighed)
-	if !read.Whole() {
-		in.whole = sync.OnceValues(func() (*Input, error) { return NewInput(r) })
-	}
-	return in, nil
-}
-
-// weighed weighs what all policies share.
-func (in *Input) weighed() (map[ast.Value]int64, int64) {
+// weighed weighs the documents.
+func (d documents) weighed() (map[ast.Value]int64, int64) {
 	s, total := size.NewInputScale(), int64(0)
-	shared, err := in.shared()
-	if err != nil {
-		return nil, 0
-	}
-	for _, part := range shared.common {
+	for _, part := range d.common {
 		total += s.Of(part[1].Value)
 	}
-	return s.Sizes(), total + max(weight(s, shared.review), weight(s, shared.gatekeeper))
-}
-
-// weight is that of a part that may be missing.
-func weight(s *size.Scale, part *ast.Term) int64 {
-	if part == nil {
-		return 0
-	}
-	return s.Of(part.Value)
+	return s.Sizes(), total + max(s.Of(d.review.Value), s.Of(d.gatekeeper.Value))
 }
 
 // document is the whole input document for a policy.
@@ -114,24 +85,10 @@ func (in *Input) document(of *Compiled) *ast.Term {
 
 // fields are those of the input document for a policy.
 func (in *Input) fields(of *Compiled) [][2]*ast.Term {
-	shared, _ := in.shared() // who evaluates has asked before whether it can be converted
-	return append(shared.fields(of.Gatekeepers()), pair("parameters", of.parameters))
-}
-
-// Whole is the same input with all of the request's objects. Until then the request must stay as it is; it isn't kept
-// any longer.
-func (in *Input) Whole() (*Input, error) {
-	if in == nil {
-		return nil, nil //nolint:nilnil // what isn't there is whole
+	review := in.review
+	if of.Gatekeepers() {
+		review = in.gatekeeper
 	}
-	whole := *in
-	if in.whole != nil {
-		all, err := in.whole()
-		if err != nil {
-			return nil, err
-		}
-		whole = *all
-		whole.inventory = in.inventory
-	}
-	return &whole, nil
+	fields := append(make([][2]*ast.Term, 0, len(in.common)+2), in.common...)
+	return append(fields, pair("review", review), pair("parameters", of.parameters))
 }

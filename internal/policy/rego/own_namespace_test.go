@@ -167,7 +167,7 @@ func TestWhatIsElsewhereChangesNoVerdictOfRulesThatLookUpInTheirOwnNamespace(t *
 		before, after := surroundings(t, references, here), surroundings(t, references, here)
 		for _, engine := range []Engine{Topdown, CompiledEngine} {
 			verdict := func(of *inventory.Joined) string {
-				d := compiled.On(engine).Evaluate(t.Context(), in.Over(of.View()), time.Minute)
+				d := compiled.On(engine).Evaluate(t.Context(), in.WithInventory(of.View()), time.Minute)
 				return fmt.Sprintf("%v, failed %t", d.Violations, d.Err != nil)
 			}
 			one, other := verdict(before), verdict(after)

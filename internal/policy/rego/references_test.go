@@ -88,7 +88,7 @@ func TestRulesLookOtherObjectsUp(t *testing.T) {
 		}
 		got := map[Engine]string{}
 		for _, engine := range []Engine{Topdown, CompiledEngine} {
-			d := compiled.On(engine).Evaluate(t.Context(), in.Over(view), time.Minute)
+			d := compiled.On(engine).Evaluate(t.Context(), in.WithInventory(view), time.Minute)
 			if d.Err != nil || d.Engine != engine {
 				t.Fatalf("%s: by %s: %v", engine, d.Engine, d.Err)
 			}
@@ -162,7 +162,7 @@ func TestALookUpNamesAnElementOfAList(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, engine := range []Engine{Topdown, CompiledEngine} {
-			d := compiled.On(engine).Evaluate(t.Context(), in.Over(joined.View()), time.Minute)
+			d := compiled.On(engine).Evaluate(t.Context(), in.WithInventory(joined.View()), time.Minute)
 			if d.Err != nil || d.Engine != engine || len(d.Violations) != want {
 				t.Errorf("%s: %s (%s) finds %v, %v; want %d", rule, engine, d.Engine, d.Violations, d.Err, want)
 			}
@@ -326,7 +326,7 @@ deny contains sprintf("%d", [count(sorted)]) if {
 					t.Error(err)
 					return
 				}
-				if d := compiled.On(engine).Evaluate(t.Context(), in.Over(view), time.Minute); d.Err != nil ||
+				if d := compiled.On(engine).Evaluate(t.Context(), in.WithInventory(view), time.Minute); d.Err != nil ||
 					len(d.Violations) != 1 {
 					t.Errorf("%s: %v, %v", engine, d.Violations, d.Err)
 				}
@@ -426,7 +426,7 @@ func TestANumberIsAName(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, engine := range []Engine{Topdown, CompiledEngine} {
-			d := compiled.On(engine).Evaluate(t.Context(), in.Over(joined.View()), time.Minute)
+			d := compiled.On(engine).Evaluate(t.Context(), in.WithInventory(joined.View()), time.Minute)
 			if d.Err != nil || len(d.Violations) != 1 {
 				t.Errorf("%s: %s (%s) finds %v, %v; want one violation", name, engine, d.Engine, d.Violations, d.Err)
 			}

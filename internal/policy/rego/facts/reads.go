@@ -62,14 +62,6 @@ func (r Reads) May(keys ...string) bool {
 // Namespace says that rules may read the Namespace of the object.
 func (r Reads) Namespace() bool { return r.May("review", "namespaceObject") }
 
-// OldObject says that rules may read the object as it was before the request.
-func (r Reads) OldObject() bool {
-	return r.May("request", "oldObject") || r.May("review", "oldObject")
-}
-
-// User says that rules may read who sends the request.
-func (r Reads) User() bool { return r.May("request", "userInfo") || r.May("review", "userInfo") }
-
 // ReadsOf follows some rules of compiled modules through all rules and functions that they
 // refer to.
 func ReadsOf(compiler *ast.Compiler, rules ...ast.Ref) Reads {

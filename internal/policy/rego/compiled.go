@@ -14,20 +14,19 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 	"evenkeel.dev/evenkeel/pkg/rego/compiled"
 )
 
-// brief judges by the compiled engine within a time. The reason says why topdown must be asked
-// instead: anything at all went wrong.
-func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) (
+// evalCompiled evaluates the rules by the compiled engine within a time. The reason says why topdown must evaluate
+// them instead: anything at all went wrong.
+func (c *Compiled) evalCompiled(ctx context.Context, in *Input, allowed time.Duration) (
 	decision policy.Decision, reason string) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			reason = policy.ReasonEvaluationFailed // topdown says what it is
 		}
 	}()
-	weights, err := c.prepared(in)
+	weights, err := c.scaleOf(in)
 	if err != nil {
 		return decision, policy.ReasonEvaluationFailed
 	}
@@ -35,7 +34,7 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	defer watch.Stop()
 	options := &compiled.Options{
 		Fields: in.fields(c), Data: in.data(), Strict: c.definition.Spec.Rego.Strict(),
-		Budget:   compiled.Budget{Steps: briefSteps, Values: briefValues},
+		Budget:   compiled.Budget{Steps: compiledSteps, Values: compiledValues},
 		Cancel:   watch,
 		Heavy:    watch.Heavy,
 		Builtins: c.shared.weighs,
@@ -45,9 +44,9 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 		options.Input = ast.ObjectTerm(options.Fields...)
 	}
 	e := c.shared.program.Begin(ctx, options)
-	b := &briefly{policy: c, evaluation: e, decoder: c.decoder(in.kind)}
+	eval := &compiledEval{policy: c, evaluation: e, decoder: c.decoder(in.kind)}
 	decision = policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: CompiledEngine}
-	err = cmp.Or(b.decide(&decision), watch.Refused())
+	err = cmp.Or(eval.decide(&decision), watch.Refused())
 	e.End()
 	if err != nil {
 		return policy.Decision{}, whyLeft(err)
@@ -55,15 +54,7 @@ func (c *Compiled) brief(ctx context.Context, in *Input, allowed time.Duration) 
 	return decision, ""
 }
 
-// prepared converts an input, and weighs it.
-func (c *Compiled) prepared(in *Input) (*size.Scale, error) {
-	if _, err := in.shared(); err != nil {
-		return nil, err
-	}
-	return c.scaleOf(in)
-}
-
-// whyLeft tells a bound of the compiled engine's own from what went wrong otherwise.
+// whyLeft distinguishes a bound of the compiled engine's own from any other error.
 func whyLeft(err error) string {
 	if topdown.IsCancel(err) || errors.Is(err, compiled.ErrSteps) || errors.Is(err, compiled.ErrMemory) ||
 		errors.Is(err, compiled.ErrDepth) {
@@ -72,37 +63,37 @@ func whyLeft(err error) string {
 	return policy.ReasonEvaluationFailed
 }
 
-// briefly is the state of judging one input by the compiled engine.
-type briefly struct {
+// compiledEval is the evaluation of one input by the compiled engine.
+type compiledEval struct {
 	policy     *Compiled
 	evaluation compiled.Evaluation
 	decoder    result.Decoder
 }
 
-// decide asks the rules; what it found is of no use beside an error.
-func (b *briefly) decide(decision *policy.Decision) (err error) {
-	if decision.Violations, err = b.violations(ruleDeny, ruleViolation); err != nil {
+// decide evaluates the rules. What it found counts only without an error.
+func (e *compiledEval) decide(decision *policy.Decision) (err error) {
+	if decision.Violations, err = e.violations(ruleDeny, ruleViolation); err != nil {
 		return err
 	}
-	if decision.Warnings, err = b.violations(ruleWarn); err != nil || len(decision.Violations) == 0 {
+	if decision.Warnings, err = e.violations(ruleWarn); err != nil || len(decision.Violations) == 0 {
 		return err
 	}
-	elements, err := b.elements(ruleRemediation)
+	elements, err := e.elements(ruleRemediation)
 	if err != nil {
 		return err
 	}
-	decision.Actions, err = b.decoder.Actions(ruleRemediation, elements)
+	decision.Actions, err = e.decoder.Actions(ruleRemediation, elements)
 	return err
 }
 
-func (b *briefly) violations(rules ...string) ([]policy.Violation, error) {
+func (e *compiledEval) violations(rules ...string) ([]policy.Violation, error) {
 	var found result.Violations
 	for _, name := range rules {
-		elements, err := b.elements(name)
+		elements, err := e.elements(name)
 		if err != nil {
 			return nil, err
 		}
-		if problems := found.Add(&b.decoder, name, elements); len(problems) > 0 {
+		if problems := found.Add(&e.decoder, name, elements); len(problems) > 0 {
 			return nil, result.First(problems)
 		}
 	}
@@ -110,16 +101,16 @@ func (b *briefly) violations(rules ...string) ([]policy.Violation, error) {
 }
 
 // elements are those of a rule, none when the policy lacks it or it is undefined.
-func (b *briefly) elements(name string) ([]*ast.Term, error) {
-	rule, ok := b.policy.shared.rules[name]
+func (e *compiledEval) elements(name string) ([]*ast.Term, error) {
+	rule, ok := e.policy.shared.rules[name]
 	if !ok {
 		return nil, nil
 	}
-	value, err := b.evaluation.Rule(rule)
+	value, err := e.evaluation.Rule(rule)
 	if err != nil || value == nil {
 		return nil, err
 	}
-	elements, err := b.decoder.Elements(name, value)
+	elements, err := e.decoder.Elements(name, value)
 	if err == nil && len(elements) > result.MaxFound {
 		err = result.ErrTooMany
 	}
