@@ -17,7 +17,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 	"evenkeel.dev/evenkeel/internal/policy/rego/size"
-	"evenkeel.dev/evenkeel/internal/policy/rego/trace"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -82,7 +81,7 @@ func (c *Compiled) evaluate(ctx context.Context, in *Input, to limits) (
 	}
 	e.client = in.client
 	if c.traced {
-		e.trace = &trace.Recorder{Hidden: in.kind == policy.GroupKind{Kind: "Secret"}}
+		e.trace = &tracer{hidden: in.kind == policy.GroupKind{Kind: "Secret"}}
 		defer func() { decision.Trace = e.trace.String() }()
 	}
 	e.verdict(ctx, to, &decision)
@@ -125,7 +124,7 @@ type evaluation struct {
 	// decoder reads what the rules give.
 	decoder result.Decoder
 	// trace records what topdown does; nil where nobody asks.
-	trace *trace.Recorder
+	trace *tracer
 }
 
 func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {

@@ -125,7 +125,7 @@ func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*as
 		query = query.WithQueryTracer(limit.CopyGuard{Places: e.policy.replaces})
 	}
 	if e.trace != nil {
-		e.trace.Begin(name)
+		e.trace.begin(name)
 		query = query.WithQueryTracer(e.trace).WithIndexing(false) // rules that an index leaves out aren't in a trace
 	}
 	err = query.Iter(ctx, func(answer topdown.QueryResult) error {

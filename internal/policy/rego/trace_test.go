@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package trace_test
+package rego
 
 import (
 	"strings"
@@ -8,11 +8,9 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
-
-	"evenkeel.dev/evenkeel/internal/policy/rego/trace"
 )
 
-const module = `package test
+const tracedModule = `package test
 
 noted contains "x" if trace(upper(sprintf("%v", [input.user])))
 
@@ -33,13 +31,13 @@ many contains x if {
 }
 `
 
-func record(t *testing.T, r *trace.Recorder, rule, input string) string {
+func recordTrace(t *testing.T, r *tracer, rule, input string) string {
 	t.Helper()
-	compiler, err := ast.CompileModules(map[string]string{"users.rego": module})
+	compiler, err := ast.CompileModules(map[string]string{"users.rego": tracedModule})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Begin(rule)
+	r.begin(rule)
 	_, err = topdown.NewQuery(ast.MustParseBody("data.test." + rule)).WithCompiler(compiler).
 		WithInput(ast.MustParseTerm(input)).WithQueryTracer(r).WithIndexing(false).Run(t.Context())
 	if err != nil {
@@ -49,7 +47,7 @@ func record(t *testing.T, r *trace.Recorder, rule, input string) string {
 }
 
 func TestATraceSaysWhereARuleFails(t *testing.T) {
-	got := record(t, &trace.Recorder{}, "deny", `{"user": 1000}`)
+	got := recordTrace(t, &tracer{}, "deny", `{"user": 1000}`)
 	for _, want := range []string{"rule deny\n", "users.rego:13", "Fail", "user = 0", "{user: 1000}"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the trace lacks %q:\n%s", want, got)
@@ -61,7 +59,7 @@ func TestATraceSaysWhereARuleFails(t *testing.T) {
 }
 
 func TestHiddenValuesAreInNoTrace(t *testing.T) {
-	got := record(t, &trace.Recorder{Hidden: true}, "deny", `{"user": 31337}`)
+	got := recordTrace(t, &tracer{hidden: true}, "deny", `{"user": 31337}`)
 	if strings.Contains(got, "31337") {
 		t.Errorf("the trace has the value of a variable:\n%s", got)
 	}
@@ -71,7 +69,7 @@ func TestHiddenValuesAreInNoTrace(t *testing.T) {
 }
 
 func TestALongTraceEnds(t *testing.T) {
-	got := record(t, &trace.Recorder{}, "many", `{}`)
+	got := recordTrace(t, &tracer{}, "many", `{}`)
 	if n := strings.Count(got, "\n"); n > 20_002 {
 		t.Errorf("the trace has %d lines", n)
 	}
@@ -83,14 +81,14 @@ func TestALongTraceEnds(t *testing.T) {
 // What objects hold is anybody's: it begins no line, is cut, and of a Secret isn't told.
 func TestNotesAreOneLineAndHidden(t *testing.T) {
 	const hostile = `{"user": "a\n::error::b\u001b[31m"}`
-	got := record(t, &trace.Recorder{}, "noted", hostile)
+	got := recordTrace(t, &tracer{}, "noted", hostile)
 	if strings.Contains(got, "\n::") || strings.Contains(got, "\x1b") || !strings.Contains(got, `Note "A\n::ERROR::B`) {
 		t.Errorf("the note isn't on one line:\n%q", got)
 	}
-	if got := record(t, &trace.Recorder{Hidden: true}, "noted", hostile); strings.Contains(got, "ERROR") {
+	if got := recordTrace(t, &tracer{hidden: true}, "noted", hostile); strings.Contains(got, "ERROR") {
 		t.Errorf("a hidden note is told:\n%s", got)
 	}
-	long := record(t, &trace.Recorder{}, "noted", `{"user": "`+strings.Repeat("x", 100_000)+`"}`)
+	long := recordTrace(t, &tracer{}, "noted", `{"user": "`+strings.Repeat("x", 100_000)+`"}`)
 	if len(long) > 10_000 {
 		t.Errorf("a long note makes %d bytes", len(long))
 	}
@@ -98,7 +96,7 @@ func TestNotesAreOneLineAndHidden(t *testing.T) {
 
 func TestALargeValueIsNotWritten(t *testing.T) {
 	list := strings.TrimSuffix(strings.Repeat(`"element",`, 50_000), ",")
-	got := record(t, &trace.Recorder{}, "large", "["+list+"]")
+	got := recordTrace(t, &tracer{}, "large", "["+list+"]")
 	if !strings.Contains(got, "all: an array of 50000 elements") {
 		t.Errorf("the trace doesn't say what the value is:\n%.2000s", got)
 	}
