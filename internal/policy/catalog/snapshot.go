@@ -206,7 +206,7 @@ func (s *Snapshot) Revision(name string) (string, bool) {
 func (s *Snapshot) DependsOnNamespace(name string) bool {
 	e, ok := s.entries[name]
 	return ok && (e.definition().Spec.Match.NamespaceSelector != nil || e.compiled != nil &&
-		e.compiled.Reads().Namespace())
+		e.compiled.ReadsNamespace())
 }
 
 // tracedLimit is how long one policy may take for one object while topdown is traced, which takes many times as long.

@@ -50,9 +50,10 @@ type Compiled struct {
 	taken bool
 	// weighs says that rules call what weighs.
 	weighs bool
-	// reads is what of the input the rules may read, and lookups what of other objects.
-	reads   facts.Reads
-	lookups facts.Lookups
+	// readsNamespace says that the rules may read the object's Namespace, and lookups what they may read of other
+	// objects.
+	readsNamespace bool
+	lookups        facts.Lookups
 	// lookedUp is where the modules name data.inventory first; nil where they don't.
 	lookedUp *compile.Problem
 	// references are the other objects that the rules see.
@@ -115,13 +116,13 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	}
 	compiled.taken = slices.Contains(names, ruleViolation) && takenByGatekeeper(
 		built.Compiler.TypeEnv.GetByRef(entry.Append(ast.StringTerm(ruleViolation))))
-	compiled.reads = facts.ReadsOf(built.Compiler, rules...)
+	compiled.readsNamespace = facts.ReadsOf(built.Compiler, rules...).Namespace()
 	compiled.lookups = facts.LookupsOf(built.Compiler, inventory.Root, rules...)
 	return compiled.define(p)
 }
 
-// Reads is what of the input the policy's rules may read.
-func (c *Compiled) Reads() facts.Reads { return c.reads }
+// ReadsNamespace reports whether the rules may read the Namespace of the object.
+func (c *Compiled) ReadsNamespace() bool { return c.readsNamespace }
 
 // Name is the policy's name.
 func (c *Compiled) Name() string { return c.definition.Name }

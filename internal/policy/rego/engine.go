@@ -54,18 +54,6 @@ func (c *Compiled) Traced() *Compiled {
 	return &on
 }
 
-// Engine is what evaluates the rules, and why that is topdown although the compiled engine is in use.
-func (c *Compiled) Engine() (engine Engine, reason string) {
-	switch {
-	case c.engine != CompiledEngine:
-		return Topdown, ""
-	case c.shared.why != nil:
-		return Topdown, policy.ReasonNotCompilable
-	default:
-		return CompiledEngine, ""
-	}
-}
-
 // WhyTopdown says why the compiled engine leaves the policy to topdown; nil when it doesn't,
 // or wasn't asked to.
 func (c *Compiled) WhyTopdown() error {

@@ -41,16 +41,19 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 	if limit <= 0 {
 		limit = DefaultTimeLimit
 	}
-	var spent time.Duration
-	engine, why := c.Engine()
-	if engine == CompiledEngine {
-		spent = limit / compiledShare
+	to := limits{time: limit, lane: lane}
+	why := ""
+	switch {
+	case c.WhyTopdown() != nil:
+		why = policy.ReasonNotCompilable
+	case c.engine == CompiledEngine:
+		to.spent = limit / compiledShare
 		var decision policy.Decision
-		if decision, why = c.evalCompiled(ctx, in, spent); why == "" {
+		if decision, why = c.evalCompiled(ctx, in, to.spent); why == "" {
 			return decision
 		}
 	}
-	decision, _ := c.evaluate(ctx, in, limits{time: limit, spent: spent, lane: lane})
+	decision, _ := c.evaluate(ctx, in, to)
 	decision.WhyTopdown = why
 	return decision
 }
