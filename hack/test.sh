@@ -43,7 +43,7 @@ stage() { # NAME: runs it, and leaves its reports in $out
 
 gotest() { # REPORT FOLDER ARGUMENT...
   (cd "$2" && "$OLDPWD/bin/gotestsum" --format=pkgname --format-hide-empty-pkg --hide-summary=skipped \
-    --junitfile="$out/$1.xml" -- -timeout=60m -vet=off $FLAGS "${@:3}")
+    --junitfile="$out/$1.xml" -- -timeout=60m -vet=off "${@:3}" $FLAGS)
 }
 
 suite() { # NAME PROCESSES
