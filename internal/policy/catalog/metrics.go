@@ -13,8 +13,8 @@ import (
 func newEvaluations() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "evenkeel_engine_evaluations_total",
-		Help: "Evaluations of policies, of admission, the scan and fixes, by policy, by engine (compiled, topdown) and " +
-			"by the reason for which topdown evaluated the rules although the compiled engine is in use " +
+		Help: "Evaluations of policies, of admission, the scan and fixes, by policy, by engine (compiled, topdown) " +
+			"and by the reason for which topdown evaluated the rules although the compiled engine is in use " +
 			"(NotCompilable, EngineStopped, EvaluationFailed; empty otherwise).",
 	}, []string{"policy", "engine", "reason"})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
@@ -130,8 +131,15 @@ func readers() []string {
 // TestRulesThatReadThisAndThatFindTheSame has both engines evaluate them for a Pod and a Deployment.
 func TestRulesThatReadThisAndThatFindTheSame(t *testing.T) {
 	found := 0
+	var policies []*v1alpha1.ClusterRegoPolicy
 	for _, rules := range readers() {
-		c := compile(t, podPolicy(header+rules))
+		policies = append(policies, podPolicy(header+rules))
+	}
+	for _, rules := range reviewReaders() {
+		policies = append(policies, ofGatekeeper(rules))
+	}
+	for _, p := range policies {
+		c := compile(t, p)
 		for _, deployment := range []bool{false, true} {
 			found += len(evaluate(t, c, input(t, richRequest(deployment)), time.Minute).Violations)
 		}
