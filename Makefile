@@ -41,7 +41,7 @@ MODULES := . hack/controlplane hack/demo hack/image hack/bench hack/tools hack/c
 PINS := hack/tools/golangci hack/tools/kubeapilinter hack/tools/gremlins hack/tools/gotestsum hack/components/etcd hack/components/kubernetes hack/components/kwok hack/components/crds hack/components/gatekeeper
 
 # The safety core: what decides on writes to other people's objects, and on requests.
-SAFETY_CORE := internal/breaker internal/breaker/circuit internal/canary internal/remediate/rollout internal/webhook/review \
+SAFETY_CORE := internal/breaker internal/breaker/circuit internal/canary internal/rollout internal/webhook/review \
 	$(wildcard internal/remediate/fix internal/remediate/execute)
 
 ##@ Start here

@@ -5,5 +5,5 @@
 // set of policies needs at all (LeastFor).
 //
 // It asks the API server what is allowed, and resolves kinds; it must never grant
-// anything. Which action needs what stands in internal/remediate/action alone.
+// anything. Which action needs what stands in internal/action alone.
 package permissions

@@ -27,8 +27,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // Policies is the part of the catalog that remediation needs.

@@ -10,7 +10,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/evidence"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // gather observes all that the next step may depend on.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // Somebody's webhook, or the API, doesn't answer for as long as a plan bears: the

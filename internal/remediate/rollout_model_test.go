@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // calmAfter is when the random world has calmed down: no more gates, stops or crashes.

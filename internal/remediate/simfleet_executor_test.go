@@ -20,8 +20,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // simulation has the controller's own executor carry out what the machine decides,

@@ -12,7 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // withoutRecords is the end of a step whose records can't be read. A plan that was made again under

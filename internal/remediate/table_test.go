@@ -16,13 +16,13 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 const (
 	phaseTypes  = "../../api/v1alpha1/remediation_phase.go"
 	rolloutDocs = "../../docs/rollout.md"
-	docsBegin   = "<!-- begin: generated from internal/remediate/rollout/machine.go -->\n"
+	docsBegin   = "<!-- begin: generated from internal/rollout/machine.go -->\n"
 	docsEnd     = "<!-- end: generated -->\n"
 )
 

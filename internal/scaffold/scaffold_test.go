@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"evenkeel.dev/evenkeel/internal/policy/directory"
-	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/internal/scaffold"
+	"evenkeel.dev/evenkeel/internal/suite"
 )
 
 func options(change func(*scaffold.Options)) scaffold.Options {

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/test/faultproxy"
 	"evenkeel.dev/evenkeel/test/fixture"
 )

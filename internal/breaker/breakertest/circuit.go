@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"evenkeel.dev/evenkeel/internal/breaker"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/rollout"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 

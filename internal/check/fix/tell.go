@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/check"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // maxDiff bounds the diff of one fix, in bytes.

@@ -16,8 +16,8 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
-	"evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/internal/scaffold"
+	"evenkeel.dev/evenkeel/internal/suite"
 )
 
 func newNewCommand() *cobra.Command {

@@ -14,9 +14,9 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
-	"evenkeel.dev/evenkeel/internal/policy/suite"
-	"evenkeel.dev/evenkeel/internal/policy/suite/gator"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/suite"
+	"evenkeel.dev/evenkeel/internal/suite/gator"
 )
 
 // testOptions are the flags of test.

@@ -19,7 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/authoring"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/internal/suite"
 	"evenkeel.dev/evenkeel/policies"
 	"evenkeel.dev/evenkeel/test/commandline"
 )

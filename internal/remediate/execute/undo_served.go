@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // unservedTries is how often the undoing of a write must have come to nothing, beside for how long, until it is given

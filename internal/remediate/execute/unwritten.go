@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // notifyBatch is how many objects that are left alone are looked at in a step.

@@ -13,7 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/evidence"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/healthcheck"
-	"evenkeel.dev/evenkeel/internal/remediate/rollout"
+	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // verify verifies one written target on an uncached read. No answer is never a

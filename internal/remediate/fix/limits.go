@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/prose"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // The limits of the record of one target. Those of items and paths are those of the schema

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // KeepSecrets refuses a fix of a Secret whose record would hold a value: one that

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	reports "evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/internal/policy/template"
+	reports "evenkeel.dev/evenkeel/internal/suite"
 )
 
 // Run runs the suites at and below root, and records the outcome of each case, whose name is

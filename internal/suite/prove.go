@@ -8,10 +8,10 @@ import (
 	"fmt"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // proof tries one example.

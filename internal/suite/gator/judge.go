@@ -20,7 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
-	reports "evenkeel.dev/evenkeel/internal/policy/suite"
+	reports "evenkeel.dev/evenkeel/internal/suite"
 )
 
 // judge is the policy of a test's constraint, in force.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/internal/suite"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 func changeOf(path string, before, after any) action.Change {

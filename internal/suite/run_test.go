@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 
 	"evenkeel.dev/evenkeel/internal/policy/directory"
-	"evenkeel.dev/evenkeel/internal/policy/suite"
+	"evenkeel.dev/evenkeel/internal/suite"
 )
 
 const (

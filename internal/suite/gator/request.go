@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	reports "evenkeel.dev/evenkeel/internal/policy/suite"
 	"evenkeel.dev/evenkeel/internal/prose"
+	reports "evenkeel.dev/evenkeel/internal/suite"
 )
 
 // request asks for the verdict on what a case names, beside the others of its inventory.

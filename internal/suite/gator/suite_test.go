@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"evenkeel.dev/evenkeel/internal/policy/suite"
-	"evenkeel.dev/evenkeel/internal/policy/suite/gator"
+	"evenkeel.dev/evenkeel/internal/suite"
+	"evenkeel.dev/evenkeel/internal/suite/gator"
 )
 
 // TestASuiteIsOneWhateverIsWrongWithIt: a file that says that it is a suite must not pass for something else.

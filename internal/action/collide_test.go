@@ -5,7 +5,7 @@ package action_test
 import (
 	"testing"
 
-	"evenkeel.dev/evenkeel/internal/remediate/action"
+	"evenkeel.dev/evenkeel/internal/action"
 )
 
 func TestCollide(t *testing.T) {

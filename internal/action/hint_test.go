@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 func TestHint(t *testing.T) {

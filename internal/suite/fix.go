@@ -5,8 +5,8 @@ package suite
 import (
 	"encoding/json"
 
+	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/remediate/action"
 )
 
 // apply gives the object as the actions leave it, nil when they remove it, and what they make besides. Patches

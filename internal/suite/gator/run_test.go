@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/policy/suite"
-	"evenkeel.dev/evenkeel/internal/policy/suite/gator"
+	"evenkeel.dev/evenkeel/internal/suite"
+	"evenkeel.dev/evenkeel/internal/suite/gator"
 )
 
 // files are a template whose rule wants labels, a constraint of it, and objects.
