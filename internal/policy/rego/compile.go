@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
 	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
 // The rules that the engine asks for, by the names that conftest and Gatekeeper
@@ -39,17 +38,10 @@ type Compiled struct {
 	// whether a rule on Pods reaches the workload kinds too.
 	named     []policy.GroupKind
 	templates bool
-	// compares says that rules compare values that may be large: it is guarded, which
-	// costs time.
-	compares bool
-	// most is how large a value may be, in units, that rules make copies of.
-	most int64
-	// replaces counts the places at which rules replace a part of the input or of data (with input.a as …).
-	replaces int
+	// costly is that of compile.Compiled.
+	costly bool
 	// taken says that Gatekeeper takes the rule violation.
 	taken bool
-	// weighs says that rules call what weighs.
-	weighs bool
 	// readsNamespace says that the rules may read the object's Namespace, and lookups what they may read of other
 	// objects.
 	readsNamespace bool
@@ -93,10 +85,7 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	compiled := &Compiled{
 		compiler: built.Compiler,
 		rules:    make(map[string]rule, len(names)),
-		compares: built.Compares,
-		weighs:   built.Weighs,
-		most:     size.MaxUnits / int64(built.Copies),
-		replaces: built.Replaces,
+		costly:   built.Costly,
 		entry:    entry,
 		engine:   Topdown,
 		shared:   &shared{},
@@ -108,7 +97,7 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 		}
 	}
 	for _, module := range built.Compiler.Modules {
-		size.SettleConstants(module)
+		settleConstants(module)
 	}
 	rules := make([]ast.Ref, 0, len(names))
 	for _, name := range names {
@@ -226,7 +215,7 @@ func parametersTerm(p *v1alpha1.ClusterRegoPolicy) (*ast.Term, error) {
 	if err != nil {
 		return nil, errors.Join(errors.New("spec.parameters can't be read by Rego"), err)
 	}
-	size.Settle(converted)
+	inventory.Settle(converted)
 	return ast.NewTerm(converted), nil
 }
 

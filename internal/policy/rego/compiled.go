@@ -12,7 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 	"evenkeel.dev/evenkeel/pkg/rego/compiled"
 )
@@ -26,19 +26,13 @@ func (c *Compiled) evalCompiled(ctx context.Context, in *Input, allowed time.Dur
 			reason = policy.ReasonEvaluationFailed // topdown says what it is
 		}
 	}()
-	weights, err := c.scaleOf(in)
-	if err != nil {
-		return decision, policy.ReasonEvaluationFailed
-	}
-	watch := limit.NewBrief(allowed, weights)
+	watch := budget.NewBrief(allowed)
 	defer watch.Stop()
 	options := &compiled.Options{
 		Fields: in.fields(c), Data: in.data(), Strict: c.definition.Spec.Rego.Strict(),
-		Budget:   compiled.Budget{Steps: compiledSteps, Values: compiledValues},
-		Cancel:   watch,
-		Heavy:    watch.Heavy,
-		Builtins: c.shared.weighs,
-		Context:  topdown.BuiltinContext{Time: in.nanoseconds, Capabilities: c.compiler.Capabilities()},
+		Budget:  compiled.Budget{Steps: compiledSteps, Values: compiledValues},
+		Cancel:  watch,
+		Context: topdown.BuiltinContext{Time: in.nanoseconds, Capabilities: c.compiler.Capabilities()},
 	}
 	if !c.shared.program.ReadsFieldsOnly() {
 		options.Input = ast.ObjectTerm(options.Fields...)
@@ -46,7 +40,7 @@ func (c *Compiled) evalCompiled(ctx context.Context, in *Input, allowed time.Dur
 	e := c.shared.program.Begin(ctx, options)
 	eval := &compiledEval{policy: c, evaluation: e, decoder: c.decoder(in.kind)}
 	decision = policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: CompiledEngine}
-	err = cmp.Or(eval.decide(&decision), watch.Refused())
+	err := cmp.Or(eval.decide(&decision), watch.Refused())
 	e.End()
 	if err != nil {
 		return policy.Decision{}, whyLeft(err)

@@ -9,11 +9,8 @@ import (
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/topdown"
-	"github.com/open-policy-agent/opa/v1/types"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/pkg/rego/compiled"
 	"evenkeel.dev/evenkeel/pkg/rego/compiled/planner"
 )
@@ -70,8 +67,6 @@ type shared struct {
 	why     error
 	program *compiled.Program
 	rules   map[string]compiled.Rule
-	// weighs are the functions that rules call unseen.
-	weighs map[string]*topdown.Builtin
 }
 
 func (s *shared) prepare(c *Compiled) {
@@ -82,16 +77,11 @@ func (s *shared) compile(c *Compiled) error {
 	if why := planner.NeedsTopdown(c.compiler); why != "" {
 		return errors.New(why)
 	}
-	s.weighs = limit.BriefFunctions()
-	decls := map[string]*types.Function{}
-	for name, function := range s.weighs {
-		decls[name] = function.Decl.Decl
-	}
 	var query ast.Body
 	for name := range c.rules {
 		query.Append(ast.Equality.Expr(ast.VarTerm(name), ast.NewTerm(c.entry.Append(ast.StringTerm(name)))))
 	}
-	planned, err := planner.Plan(context.Background(), c.compiler, query, decls)
+	planned, err := planner.Plan(context.Background(), c.compiler, query, nil)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
-	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -114,14 +113,12 @@ type evaluation struct {
 	now    time.Time
 	cache  topdown.VirtualCache
 	store  *store
-	// weights tells what values weigh that the rules make.
-	weights *size.Scale
 	// watch is that of the rules that are being asked; expressions are those of the
 	// rules that were.
-	watch       *limit.Watch
+	watch       *budget.Watch
 	expressions int64
-	// stack ends comparisons that go too deep.
-	stack limit.StackGuard
+	// guard ends what topdown can't be stopped in; nil where that can't become too large.
+	guard *budget.Guard
 	// client is in whose name it waits for its turns.
 	client string
 	// decoder reads what the rules give.
@@ -136,19 +133,18 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
 	}()
-	weights, err := c.scaleOf(in)
-	if err != nil {
-		return nil, err
-	}
-	return &evaluation{
-		weights: weights,
+	e = &evaluation{
 		policy:  c,
 		input:   in.document(c),
 		now:     in.now,
 		decoder: c.decoder(in.kind),
 		cache:   topdown.NewVirtualCache(),
 		store:   &store{data: in.data().Value},
-	}, nil
+	}
+	if c.costly || budget.Size(e.input.Value, budget.Large) > budget.Large {
+		e.guard = &budget.Guard{}
+	}
+	return e, nil
 }
 
 // within gives rules a time limit of their own while they are asked.
@@ -157,8 +153,8 @@ func (e *evaluation) within(ctx context.Context, to limits, ask func(), rules ..
 	for _, name := range rules {
 		parts += len(e.policy.rules[name].parts)
 	}
-	e.watch = limit.NewWatch(limit.Options{Time: to.time, Spent: to.spent, Parts: parts, Scale: e.weights,
-		Weighs: e.policy.weighs, Lane: to.lane, Client: e.client, Policy: e.policy.Name()})
+	e.watch = budget.NewWatch(budget.Options{Time: to.time, Spent: to.spent, Parts: parts, Lane: to.lane,
+		Client: e.client, Policy: e.policy.Name()})
 	defer e.watch.Stop()
 	defer context.AfterFunc(ctx, e.watch.Cancel)()
 	ask()

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
 // Input is one request as Rego sees it, converted once and shared by every policy that evaluates it. Evaluate it from
@@ -29,8 +27,6 @@ type Input struct {
 	client string
 	// documents are what the input holds for every policy, all but parameters.
 	documents
-	// sizes are those of the documents, and of all of them together, in units.
-	sizes func() (map[ast.Value]int64, int64)
 	// inventory is what rules may look up besides; nil for nothing.
 	inventory *inventory.View
 }
@@ -51,7 +47,7 @@ func NewInput(r *policy.Request) (*Input, error) {
 	}
 	return &Input{now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
 		kind: r.Kind.GroupKind(), audit: r.Audit, client: policy.Flow(r),
-		documents: documents, sizes: sync.OnceValues(documents.weighed)}, nil
+		documents: documents}, nil
 }
 
 // WithInventory is the same request with what rules may look up besides.
@@ -67,15 +63,6 @@ func (in *Input) data() *ast.Term {
 		return ast.InternedEmptyObject
 	}
 	return in.inventory.Data
-}
-
-// weighed weighs the documents.
-func (d documents) weighed() (map[ast.Value]int64, int64) {
-	s, total := size.NewInputScale(), int64(0)
-	for _, part := range d.common {
-		total += s.Of(part[1].Value)
-	}
-	return s.Sizes(), total + max(s.Of(d.review.Value), s.Of(d.gatekeeper.Value))
 }
 
 // document is the whole input document for a policy.

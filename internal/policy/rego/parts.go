@@ -13,7 +13,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 )
 
@@ -98,10 +98,8 @@ func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*as
 	defer func() {
 		switch cause := recover(); cause {
 		case nil:
-		case limit.ErrDeep:
-			err = fmt.Errorf("%w: it compares too much at once", limit.ErrMemory)
-		case limit.ErrHeavy:
-			err = limit.ErrHeavy
+		case budget.ErrDeep, budget.ErrCopied:
+			err = fmt.Errorf("%w: %w", budget.ErrMemory, cause.(error))
 		default:
 			err = fmt.Errorf("the engine panicked: %v", cause)
 		}
@@ -114,15 +112,11 @@ func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*as
 		WithInput(e.input).
 		WithTime(e.now).
 		WithCancel(e.watch).
-		WithVirtualCache(&weighedRules{e.cache, e.watch}).
-		WithBuiltins(e.watch.Functions()).
+		WithVirtualCache(e.cache).
 		WithMetrics(metrics.NoOp()).
 		WithStrictBuiltinErrors(e.policy.definition.Spec.Rego.Strict())
-	if e.policy.compares {
-		query = query.WithQueryTracer(&e.stack)
-	}
-	if e.policy.replaces > 0 {
-		query = query.WithQueryTracer(limit.CopyGuard{Places: e.policy.replaces})
+	if e.guard != nil {
+		query = query.WithQueryTracer(e.guard)
 	}
 	if e.trace != nil {
 		e.trace.begin(name)
@@ -156,19 +150,17 @@ func (e *evaluation) explain(ctx context.Context, name string, err error) error 
 	case errors.As(err, &kind):
 		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, result.Article(string(kind)),
 			name)
-	case errors.Is(err, limit.ErrHeavy):
-		return fmt.Errorf("%w in rule %s: %w", limit.ErrMemory, name, limit.ErrHeavy)
 	case e.watch.Deep():
 		e.cache = topdown.NewVirtualCache()
-		return fmt.Errorf("%w in rule %s: its rules ask for one another too deep", limit.ErrMemory, name)
+		return fmt.Errorf("%w in rule %s: its rules ask for one another too deep", budget.ErrMemory, name)
 	case e.watch.Exhausted():
 		e.cache = topdown.NewVirtualCache() // it may hold what is too much
-		return fmt.Errorf("%w in rule %s: what it holds together grows too large", limit.ErrMemory, name)
+		return fmt.Errorf("%w in rule %s: what it holds together grows too large", budget.ErrMemory, name)
 	case !topdown.IsCancel(err):
 		return fmt.Errorf("rule %s: %w", name, err)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:
-		return fmt.Errorf("%w of %s in rule %s: make its rules cheaper", limit.ErrTime, e.watch.Limit(), name)
+		return fmt.Errorf("%w of %s in rule %s: make its rules cheaper", budget.ErrTime, e.watch.Limit(), name)
 	}
 }

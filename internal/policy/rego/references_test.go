@@ -3,11 +3,13 @@
 package rego
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -17,7 +19,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
 const uniqueHosts = `package hosts
@@ -384,10 +385,11 @@ func outOfOrder(term *ast.Term) (at *ast.Term) {
 			values = append(values, v.Elem(i))
 		}
 	case ast.Set:
-		keys = size.Elements(v)
+		keys = keysOf(v)
 	case ast.Object:
-		for _, entry := range size.Entries(v) {
-			keys, values = append(keys, entry.Key()), append(values, entry.Value())
+		keys = keysOf(v)
+		for _, key := range keys {
+			values = append(values, v.Get(key))
 		}
 	}
 	if !slices.IsSortedFunc(keys, ast.TermValueCompare) {
@@ -399,6 +401,20 @@ func outOfOrder(term *ast.Term) (at *ast.Term) {
 		}
 	}
 	return nil
+}
+
+// keysOf are the keys of an object, or the elements of a set, in the order in which OPA keeps them: its own methods sort
+// them first.
+func keysOf(v ast.Value) (keys []*ast.Term) {
+	kept := reflect.ValueOf(v).Elem().FieldByName("keys")
+	for i := range kept.Len() {
+		at := kept.Index(i).UnsafePointer()
+		if _, isObject := v.(ast.Object); isObject {
+			at = *(*unsafe.Pointer)(at) // the first field of an entry
+		}
+		keys = append(keys, (*ast.Term)(at))
+	}
+	return keys
 }
 
 // TestANumberIsAName has a number name a field of what is looked up, as topdown has it, also where a rule replaces

@@ -3,9 +3,12 @@
 package rego
 
 import (
+	"github.com/open-policy-agent/opa/v1/ast"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
-	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
+	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 )
 
 // Problem is one reason why a policy doesn't compile, and where.
@@ -18,15 +21,29 @@ type CompileError = compile.Error
 func CompileCost(r *v1alpha1.RegoSource) int64 { return compile.Cost(r) }
 
 // Lane lets evaluations that take long take turns.
-type Lane = limit.Lane
+type Lane = budget.Lane
 
 // NewLane lets a number of slow evaluations run at once.
-func NewLane(width int) *Lane { return limit.NewLane(width) }
+func NewLane(width int) *Lane { return budget.NewLane(width) }
 
 // What a decision's error has in its chain when its policy was stopped.
 var (
-	// ErrTimeLimit is for a policy that was stopped at its time limit.
-	ErrTimeLimit = limit.ErrTime
+	// ErrTimeLimit is for a policy that was stopped at its time budget.
+	ErrTimeLimit = budget.ErrTime
 	// ErrMemoryLimit is for one that was stopped because it made too much.
-	ErrMemoryLimit = limit.ErrMemory
+	ErrMemoryLimit = budget.ErrMemory
 )
+
+// settleConstants settles what is written down in rules.
+func settleConstants(m *ast.Module) {
+	ast.WalkTerms(m, func(t *ast.Term) bool {
+		switch t.Value.(type) {
+		case *ast.Array, ast.Set, ast.Object:
+			if t.IsGround() {
+				inventory.Settle(t.Value)
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -127,8 +127,8 @@ func (r *tracer) String() string {
 	return b.String()
 }
 
-// mostShownUnits is how large a value may be that is written in full, and cut then, in units of package size.
-const mostShownUnits = 64
+// maxShown is the size of a value, in bytes of JSON, up to which its text is written and then cut.
+const maxShown = 4096
 
 // expression is what an event is about, with variables by the names that the rules give them.
 func expression(event *topdown.Event) string {
@@ -187,7 +187,7 @@ func variablesOf(event *topdown.Event) string {
 
 // shownValue is a value for people: of a large one what it is.
 func shownValue(v ast.Value) string {
-	if size.NewScale(mostShownUnits).Exceeds(v) {
+	if budget.Size(v, maxShown) > maxShown {
 		switch v := v.(type) {
 		case ast.String:
 			return fmt.Sprintf("%q", prose.Shorten(string(v), mostText))

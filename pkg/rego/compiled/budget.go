@@ -97,24 +97,6 @@ func (m *machine) deeper() outcome {
 	return next
 }
 
-// weighed fails when the caller takes a collection for too large to go on with. To tell takes a step for each
-// of its parts.
-func (m *machine) weighed(t *ast.Term) outcome {
-	if m.options.Heavy == nil || t == stopped {
-		return next
-	}
-	switch t.Value.(type) {
-	case *ast.Array, ast.Object, ast.Set:
-		if m.inspect() == failed {
-			return failed
-		}
-		if m.options.Heavy(t.Value) {
-			return m.fail(ErrMemory)
-		}
-	}
-	return next
-}
-
 // large says that one comparison of a value, or looking it up, may take as long as many thousand steps: how
 // much a collection holds isn't known without looking at all of it.
 func large(t *ast.Term) bool {

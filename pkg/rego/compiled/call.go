@@ -163,9 +163,6 @@ func (m *machine) run(to *function, f frame) *ast.Term {
 	m.depth++
 	value := m.blocks(to.blocks, f)
 	m.depth--
-	if value != nil && m.weighed(value) == failed {
-		return stopped
-	}
 	return value
 }
 

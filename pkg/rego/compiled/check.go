@@ -50,8 +50,7 @@ func notEqual(x, y operand) step {
 }
 
 // same compares two registers: it gives next where they are the same, undefined where they aren't, and failed
-// where the evaluation is to end before a comparison that may take long. That isn't stopped in between: whoever
-// evaluates bounds what a value holds by Options.Heavy.
+// where the evaluation is to end before a comparison that may take long. That isn't stopped in between.
 func (m *machine) same(a, b *ast.Term) outcome {
 	if a == b {
 		return next

@@ -28,9 +28,6 @@ type Options struct {
 	// Context is handed to built-in functions, with the context, the location and Cancel
 	// filled in. Time is what time.now_ns gives.
 	Context topdown.BuiltinContext
-	// Heavy is asked of each collection that a rule or a function gives, whether it takes
-	// too long to go on with: then the evaluation ends with ErrMemory. It may be nil.
-	Heavy func(ast.Value) bool
 	// Builtins are the functions that the policy was planned with, and OPA doesn't have.
 	Builtins map[string]*topdown.Builtin
 }

@@ -7,18 +7,13 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/builtins"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 )
 
 // forbiddenCalls finds each mention of a forbidden built-in, called, or named by
 // `with`, so that the error can say more than "undefined function".
 func forbiddenCalls(module *ast.Module) []Problem {
-	reasons := map[string]string{}
-	for _, b := range ast.Builtins {
-		if reason := builtins.Forbidden(b); reason != "" {
-			reasons[b.Name] = reason
-		}
-	}
+	reasons := budget.Refusals()
 	var problems []Problem
 	ast.WalkTerms(module, func(term *ast.Term) bool {
 		ref, ok := term.Value.(ast.Ref)

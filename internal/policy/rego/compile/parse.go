@@ -6,13 +6,13 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/rego/builtins"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 )
 
 // Parse reads the modules, in order, and refuses forbidden built-ins and what would take too
 // long to compile. The error is a *Error.
 func Parse(sources []v1alpha1.RegoLibrary, version v1alpha1.RegoVersion) ([]*ast.Module, error) {
-	options := ast.ParserOptions{RegoVersion: Version(version), Capabilities: builtins.Permitted()}
+	options := ast.ParserOptions{RegoVersion: Version(version), Capabilities: budget.Permitted()}
 	modules := make([]*ast.Module, 0, len(sources))
 	var problems []Problem
 	if problems := textLimit(sources); problems != nil {

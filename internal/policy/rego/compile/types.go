@@ -14,26 +14,35 @@ const (
 	// maxTypeWork bounds what OPA's type checker takes for comparing the types of collections: it
 	// goes back and forth at each level, so that each doubles it. So much takes it about a second.
 	maxTypeWork = 1 << 25
+	// maxCopies is how many times a type may hold the same part, and maxTypeDepth how deep it may be nested, through
+	// rules and variables. Ten rules that each name the one before twice make a thousand.
+	maxCopies, maxTypeDepth = 1 << 10, 256
 	// builtinLevels is how deep the type is nested that a built-in function gives, at most.
 	builtinLevels = 3
 )
 
-// typing tells how deep the types of values are nested, through rules and variables, and adds up
+// shape is how deep a type is nested, and how many times it may hold one part.
+type shape struct {
+	levels int
+	copies float64
+}
+
+// typing finds the shapes of the types of values, through rules and variables, and adds up
 // what it takes to compare them. What comes from the input has no type.
 type typing struct {
 	compiler *ast.Compiler
-	rules    map[*ast.Rule]int
+	rules    map[*ast.Rule]shape
 	work     float64
 	problem  *ast.Error
 }
 
-// levelsOf are those of the types of variables.
-type levelsOf map[ast.Var]int
+// shapes are those of the types of variables.
+type shapes map[ast.Var]shape
 
-// tooDeepTypes is a stage of the compiler: it says where types would be compared for too long. It
-// comes before types are told.
+// tooDeepTypes is a stage of the compiler: it reports where types would be compared for too long. It
+// comes before types are checked.
 func tooDeepTypes(compiler *ast.Compiler) *ast.Error {
-	t := &typing{compiler: compiler, rules: map[*ast.Rule]int{}}
+	t := &typing{compiler: compiler, rules: map[*ast.Rule]shape{}}
 	for _, name := range slices.Sorted(maps.Keys(compiler.Modules)) {
 		for _, r := range compiler.Modules[name].Rules {
 			t.rule(r)
@@ -42,38 +51,58 @@ func tooDeepTypes(compiler *ast.Compiler) *ast.Error {
 	return t.problem
 }
 
-// rule is how deep the type of a rule's value is nested, or of what a function gives.
-func (t *typing) rule(r *ast.Rule) int {
+// larger is a shape that is as large as two together, one in place of the other.
+func larger(a, b shape) shape { return shape{max(a.levels, b.levels), max(a.copies, b.copies)} }
+
+// rule is the shape of a rule's value, or of what a function gives.
+func (t *typing) rule(r *ast.Rule) shape {
 	if known, found := t.rules[r]; found {
 		return known
 	}
-	t.rules[r] = 0 // a rule never refers to itself
-	known := levelsOf{}
+	t.rules[r] = shape{} // a rule never refers to itself
+	known := shapes{}
 	for _, argument := range r.Head.Args {
-		known.bind(argument, 0)
+		known.bind(argument, shape{})
 	}
 	t.body(known, r.Body)
-	deepest := 0
+	var of shape
 	if r.Head.Key != nil {
-		deepest = 1 + t.term(known, r.Head.Key)
+		of = t.within(of, t.term(known, r.Head.Key))
 	}
 	if r.Head.Value != nil {
-		deepest = max(deepest, t.term(known, r.Head.Value))
+		of = larger(of, t.term(known, r.Head.Value))
 	}
 	if r.Else != nil {
-		deepest = max(deepest, t.rule(r.Else))
+		of = larger(of, t.rule(r.Else))
 	}
-	t.rules[r] = deepest
-	return deepest
+	of.copies = max(of.copies, 1)
+	t.rules[r] = of
+	return of
+}
+
+// check reports a value that is too large.
+func (t *typing) check(at *ast.Location, of shape) shape {
+	if t.problem == nil && (of.copies > maxCopies || of.levels > maxTypeDepth) {
+		t.problem = ast.NewError(ast.CompileErr, at, "this value may hold one part %.3g times, written out, and its depth "+
+			"is %d: the limits are %d and %d; don't build values from several copies of others that were built so",
+			of.copies, of.levels, maxCopies, maxTypeDepth)
+	}
+	return of
+}
+
+// within is the shape of a collection that holds another part.
+func (*typing) within(collection, part shape) shape {
+	return shape{max(collection.levels, 1+part.levels), collection.copies + part.copies}
 }
 
 // bind sets the variables of a term that aren't known.
-func (known levelsOf) bind(term *ast.Term, levels int) {
+func (known shapes) bind(term *ast.Term, to shape) {
+	to.copies = max(to.copies, 1)
 	ast.WalkTerms(term, func(part *ast.Term) bool {
 		switch v := part.Value.(type) {
 		case ast.Var:
 			if _, found := known[v]; !found {
-				known[v] = levels
+				known[v] = to
 			}
 		case ast.Ref, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, ast.Call:
 			return true
@@ -83,14 +112,16 @@ func (known levelsOf) bind(term *ast.Term, levels int) {
 }
 
 // compare adds what it takes to compare two types.
-func (t *typing) compare(at *ast.Location, a, b int) {
-	if t.work += math.Exp2(float64(min(a, b))); t.work > maxTypeWork && t.problem == nil {
+func (t *typing) compare(at *ast.Location, a, b shape) {
+	levels := min(a.levels, b.levels)
+	t.work += math.Exp2(float64(levels)) * max(1, min(a.copies, b.copies))
+	if t.work > maxTypeWork && t.problem == nil {
 		t.problem = ast.NewError(ast.CompileErr, at, "values are compared whose types are nested %d levels deep, or "+
-			"many that are nested less: compare parts of them, or nest fewer values", min(a, b))
+			"many that are nested less: compare parts of them, or nest fewer values", levels)
 	}
 }
 
-func (t *typing) body(known levelsOf, body ast.Body) {
+func (t *typing) body(known shapes, body ast.Body) {
 	for _, expr := range body {
 		for _, with := range expr.With {
 			t.term(known, with.Value)
@@ -112,7 +143,7 @@ func (t *typing) body(known levelsOf, body ast.Body) {
 	}
 }
 
-func (t *typing) operands(known levelsOf, expr *ast.Expr, terms []*ast.Term) {
+func (t *typing) operands(known shapes, expr *ast.Expr, terms []*ast.Term) {
 	if expr.IsEquality() || expr.IsAssignment() {
 		a, b := t.term(known, terms[1]), t.term(known, terms[2])
 		t.compare(expr.Location, a, b)
@@ -126,38 +157,36 @@ func (t *typing) operands(known levelsOf, expr *ast.Expr, terms []*ast.Term) {
 	}
 }
 
-// call is how deep the type is nested of what a call gives.
-func (t *typing) call(known levelsOf, terms []*ast.Term) int {
-	given := make([]int, 0, len(terms))
+// call is the shape of what a call gives.
+func (t *typing) call(known shapes, terms []*ast.Term) (gives shape) {
+	given := make([]shape, 0, len(terms))
 	for _, operand := range terms[1:] {
 		given = append(given, t.term(known, operand))
 	}
 	name, isRef := terms[0].Value.(ast.Ref)
 	if !isRef {
-		return 0
+		return gives
 	}
-	gives := 0
 	for _, r := range t.compiler.GetRules(name) {
-		gives = max(gives, t.rule(r))
+		gives = larger(gives, t.rule(r))
 		for i := range min(len(given), len(r.Head.Args)) {
-			t.compare(terms[0].Location, given[i], t.term(levelsOf{}, r.Head.Args[i]))
+			t.compare(terms[0].Location, given[i], t.term(shapes{}, r.Head.Args[i]))
 		}
 		if output := len(r.Head.Args); output < len(given) {
 			t.compare(terms[0].Location, given[output], t.rule(r))
 		}
 	}
 	if _, builtin := ast.BuiltinMap[name.String()]; builtin {
-		return builtinLevels
+		return shape{builtinLevels, 1}
 	}
 	return gives
 }
 
-// term is how deep the type of a term is nested.
-func (t *typing) term(known levelsOf, term *ast.Term) int {
-	deepest := 0
-	within := func(known levelsOf, parts ...*ast.Term) {
+// term is the shape of the type of a term. What is written down itself is as large as its text, and counts for nothing.
+func (t *typing) term(known shapes, term *ast.Term) (of shape) {
+	within := func(known shapes, parts ...*ast.Term) {
 		for _, part := range parts {
-			deepest = max(deepest, 1+t.term(known, part))
+			of = t.within(of, t.term(known, part))
 		}
 	}
 	switch v := term.Value.(type) {
@@ -176,10 +205,10 @@ func (t *typing) term(known levelsOf, term *ast.Term) int {
 	default:
 		t.comprehension(known, v, within)
 	}
-	return deepest
+	return t.check(term.Location, of)
 }
 
-func (t *typing) comprehension(known levelsOf, v ast.Value, within func(levelsOf, ...*ast.Term)) {
+func (t *typing) comprehension(known shapes, v ast.Value, within func(shapes, ...*ast.Term)) {
 	var body ast.Body
 	var terms []*ast.Term
 	switch v := v.(type) {
@@ -197,21 +226,24 @@ func (t *typing) comprehension(known levelsOf, v ast.Value, within func(levelsOf
 	within(inner, terms...)
 }
 
-// ref is how deep the type is nested of what a reference gives: each step goes down a level. What
-// it looks up by is compared with the keys.
-func (t *typing) ref(known levelsOf, ref ast.Ref) int {
-	whole := 0
+// ref is the shape of what a reference gives: each step goes down a level. What it looks up by is compared with the
+// keys.
+func (t *typing) ref(known shapes, ref ast.Ref) (whole shape) {
 	if ref.HasPrefix(ast.DefaultRootRef) {
 		for _, r := range t.compiler.GetRulesDynamicWithOpts(ref, ast.RulesOptions{IncludeHiddenModules: true}) {
 			if len(r.Head.Args) == 0 {
-				whole = max(whole, len(r.Ref())+t.rule(r))
+				of := t.rule(r)
+				of.levels += len(r.Ref())
+				whole = larger(whole, of)
 			}
 		}
 	} else {
-		whole = t.term(known, ref[0]) + 1
+		whole = t.term(known, ref[0])
+		whole.levels++
 	}
 	for _, operand := range ref[1:] {
 		t.compare(operand.Location, t.term(known, operand), whole)
 	}
-	return max(whole-len(ref), 0)
+	whole.levels = max(whole.levels-len(ref), 0)
+	return whole
 }

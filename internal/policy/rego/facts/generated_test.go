@@ -15,8 +15,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"pgregory.net/rapid"
 
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
-	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
 	"evenkeel.dev/evenkeel/pkg/rego/compiled/compiledtest"
 )
 
@@ -130,7 +130,7 @@ const nothing = "[]"
 // So is a recursion by way of `with`, which OPA's compiler doesn't find: topdown alone would fill the stack.
 func answer(ctx context.Context, compiler *ast.Compiler, rule ast.Ref, input *ast.Term, strict bool) (given string) {
 	defer func() {
-		if cause := recover(); cause == limit.ErrDeep { //nolint:errorlint // the value of a panic, never wrapped
+		if cause := recover(); cause == budget.ErrDeep { //nolint:errorlint // the value of a panic, never wrapped
 			given = "an error"
 		} else if cause != nil {
 			panic(cause)
@@ -150,7 +150,7 @@ func answer(ctx context.Context, compiler *ast.Compiler, rule ast.Ref, input *as
 	}
 	results, err := topdown.NewQuery(body).WithCompiler(compiler).WithQueryCompiler(queries).WithStore(store).
 		WithTransaction(txn).WithInput(input).WithTime(time.Unix(1_700_000_000, 0)).
-		WithStrictBuiltinErrors(strict).WithQueryTracer(&limit.StackGuard{}).Run(ctx)
+		WithStrictBuiltinErrors(strict).WithQueryTracer(&budget.Guard{}).Run(ctx)
 	if err != nil {
 		return "an error"
 	}

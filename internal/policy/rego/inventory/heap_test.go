@@ -74,7 +74,7 @@ func read(t testing.TB, text string) *unstructured.Unstructured {
 	return u
 }
 
-func heap() int64 {
+func heapInUse() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
 	runtime.GC()
@@ -105,7 +105,7 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.reference.Selector = labels.Everything()
-			before := heap()
+			before := heapInUse()
 			table := NewTable(tc.reference, "v1")
 			length := 0
 			for i := range tc.objects {
@@ -119,7 +119,7 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 			}
 			all := Join(table)
 			view := all.View()
-			took, told := heap()-before, table.Bytes()
+			took, told := heapInUse()-before, table.Bytes()
 			t.Logf("%d bytes of JSON: %d bytes each in truth, %d told: %.2f", length, took/int64(tc.objects),
 				told/int64(tc.objects), float64(told)/float64(took))
 			if told < took*9/10 || told > took*5/4 { // docs/operate.md says so

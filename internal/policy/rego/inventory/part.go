@@ -2,29 +2,19 @@
 
 package inventory
 
-import (
-	"maps"
-
-	"github.com/open-policy-agent/opa/v1/ast"
-
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
-)
-
-// lookedUp is from how many keys on package size asks for what is known of an object's size.
-const lookedUp = 4
+import "github.com/open-policy-agent/opa/v1/ast"
 
 // part is one namespace of a view, or the cluster. It is immutable, and shared by the views in which it is the same.
 type part struct {
 	// sources are what each table holds of it; nil for nothing.
 	sources []*ast.Term
-	leaf    leaf
-	sizes   map[ast.Value]int64
+	value   *ast.Term
 }
 
 // build puts the document together. Namespaces in which nothing has changed since the last time are taken over.
 func (j *Joined) build() (*View, map[string]*part, []uint64) {
 	versions := make([]uint64, len(j.tables))
-	held := make([]map[string]leaf, len(j.tables))
+	held := make([]map[string]*ast.Term, len(j.tables))
 	for i, t := range j.tables {
 		held[i], versions[i] = t.leaves()
 	}
@@ -44,12 +34,12 @@ func (j *Joined) build() (*View, map[string]*part, []uint64) {
 }
 
 // of says that the part is made of what the tables hold now.
-func (p *part) of(namespace string, held []map[string]leaf) bool {
+func (p *part) of(namespace string, held []map[string]*ast.Term) bool {
 	if len(p.sources) != len(held) {
 		return false
 	}
 	for i := range held {
-		if p.sources[i] != held[i][namespace].value {
+		if p.sources[i] != held[i][namespace] {
 			return false
 		}
 	}
@@ -57,82 +47,62 @@ func (p *part) of(namespace string, held []map[string]leaf) bool {
 }
 
 // part is one namespace: groupVersion, then kind, then name.
-func (j *Joined) part(namespace string, held []map[string]leaf) *part {
-	p := &part{sources: make([]*ast.Term, len(held)), sizes: map[ast.Value]int64{}}
-	kinds := map[string]map[string]leaf{} // of each version
+func (j *Joined) part(namespace string, held []map[string]*ast.Term) *part {
+	p := &part{sources: make([]*ast.Term, len(held))}
+	kinds := map[string]map[string]*ast.Term{} // of each version
 	for i, t := range j.tables {
-		l, found := held[i][namespace]
+		value, found := held[i][namespace]
 		if !found {
 			continue
 		}
-		p.sources[i] = l.value
+		p.sources[i] = value
 		if kinds[t.groupVersion] == nil {
-			kinds[t.groupVersion] = map[string]leaf{}
+			kinds[t.groupVersion] = map[string]*ast.Term{}
 		}
 		if first, found := kinds[t.groupVersion][t.kind]; found {
-			l = first.joined(l)
+			value = joined(first, value)
 		}
-		kinds[t.groupVersion][t.kind] = l
+		kinds[t.groupVersion][t.kind] = value
 	}
-	b := &builder{sizes: p.sizes}
-	byVersion := map[string]leaf{}
+	byVersion := map[string]*ast.Term{}
 	for groupVersion, of := range kinds {
-		for _, l := range of {
-			b.note(l)
-		}
-		byVersion[groupVersion] = b.object(of)
+		byVersion[groupVersion] = objectOf(of)
 	}
-	p.leaf = b.object(byVersion)
+	p.value = objectOf(byVersion)
 	return p
 }
 
-// joined has the objects of both.
-func (l leaf) joined(other leaf) leaf {
-	merged, _ := other.value.Value.(ast.Object).MergeWith(l.value.Value.(ast.Object),
+// joined has the objects of both, the first one's where both have one of a name.
+func joined(first, second *ast.Term) *ast.Term {
+	merged, _ := second.Value.(ast.Object).MergeWith(first.Value.(ast.Object),
 		func(_, first *ast.Term) (*ast.Term, bool) { return first, false })
-	return leaf{value: settled(merged), units: size.Plus(l.units, other.units)}
+	return settled(merged)
 }
 
 // settled is an object that evaluations may share: its keys are in order, as what they lead to is.
 func settled(object ast.Object) *ast.Term {
-	size.SettleKeys(object)
+	SettleKeys(object)
 	return ast.NewTerm(object)
 }
 
 func viewOf(parts map[string]*part) *View {
-	b := &builder{sizes: make(map[ast.Value]int64, len(parts))}
-	spaces := make(map[string]leaf, len(parts))
+	spaces := make(map[string]*ast.Term, len(parts))
 	for namespace, p := range parts {
-		maps.Copy(b.sizes, p.sizes)
-		spaces[namespace] = p.leaf
+		spaces[namespace] = p.value
 	}
 	cluster, found := spaces[""]
 	if !found {
-		cluster = b.object(nil)
+		cluster = objectOf(nil)
 	}
 	delete(spaces, "")
-	whole := b.object(map[string]leaf{"cluster": cluster, "namespace": b.object(spaces)})
-	data := b.object(map[string]leaf{Root: whole})
-	return &View{Data: data.value, Units: data.units, Sizes: b.sizes}
+	whole := objectOf(map[string]*ast.Term{"cluster": cluster, "namespace": objectOf(spaces)})
+	return &View{Data: objectOf(map[string]*ast.Term{Root: whole})}
 }
 
-// builder puts documents together, and notes how large they are.
-type builder struct{ sizes map[ast.Value]int64 }
-
-func (b *builder) object(members map[string]leaf) leaf {
+func objectOf(members map[string]*ast.Term) *ast.Term {
 	pairs := make([][2]*ast.Term, 0, len(members))
-	units := keysUnits(len(members))
-	for key, m := range members {
-		pairs = append(pairs, [2]*ast.Term{ast.StringTerm(key), m.value})
-		units = size.Plus(units, m.units)
+	for key, value := range members {
+		pairs = append(pairs, [2]*ast.Term{ast.StringTerm(key), value})
 	}
-	out := leaf{value: settled(ast.NewObject(pairs...)), units: units}
-	b.note(out)
-	return out
-}
-
-func (b *builder) note(l leaf) {
-	if l.value.Value.(ast.Object).Len() >= lookedUp {
-		b.sizes[l.value.Value] = l.units
-	}
+	return settled(ast.NewObject(pairs...))
 }

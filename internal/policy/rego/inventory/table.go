@@ -3,13 +3,10 @@
 package inventory
 
 import (
-	"math/bits"
 	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
 )
 
 // Table holds the objects of one reference in one version. It is safe for concurrent use.
@@ -33,13 +30,12 @@ type space struct {
 	objects map[string]entry
 	// value is all of them as Rego sees them; nil when it has to be made anew.
 	value *ast.Term
-	units int64
 }
 
-// entry is one object with its size, in units and in memory.
+// entry is one object with its size in memory.
 type entry struct {
-	object       *ast.Term
-	units, bytes int64
+	object *ast.Term
+	bytes  int64
 }
 
 // NewTable is an empty table for a reference whose objects are of a version such as apps/v1.
@@ -74,8 +70,8 @@ func (t *Table) Compact(object *unstructured.Unstructured) (Item, error) {
 		item.entry, item.shared = was, true
 		return item, nil
 	}
-	size.Settle(term.Value)
-	item.entry = entry{object: term, units: size.NewInputScale().Of(term.Value), bytes: heapOf(term)}
+	Settle(term.Value)
+	item.entry = entry{object: term, bytes: heapOf(term)}
 	return item, nil
 }
 
@@ -181,18 +177,6 @@ func (t *Table) Len() int {
 	return t.objects
 }
 
-// Units is how large they are together, in units of package size.
-func (t *Table) Units() (units int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, in := range t.spaces {
-		for _, e := range in.objects {
-			units += e.units
-		}
-	}
-	return units
-}
-
 // current is the number of the table's present state.
 func (t *Table) current() uint64 {
 	t.mu.Lock()
@@ -201,35 +185,23 @@ func (t *Table) current() uint64 {
 }
 
 // leaves are what each namespace holds, as Rego sees it, in the state of the number.
-func (t *Table) leaves() (out map[string]leaf, version uint64) {
+func (t *Table) leaves() (out map[string]*ast.Term, version uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out = make(map[string]leaf, len(t.spaces))
+	out = make(map[string]*ast.Term, len(t.spaces))
 	for namespace, in := range t.spaces {
 		if in.value == nil {
 			in.build()
 		}
-		out[namespace] = leaf{value: in.value, units: in.units}
+		out[namespace] = in.value
 	}
 	return out, t.version
 }
 
-// leaf is what one namespace holds of one kind, by name.
-type leaf struct {
-	value *ast.Term
-	units int64
-}
-
 func (s *space) build() {
 	pairs := make([][2]*ast.Term, 0, len(s.objects))
-	units := int64(0)
 	for name, e := range s.objects {
 		pairs = append(pairs, [2]*ast.Term{ast.StringTerm(name), e.object})
-		units = size.Plus(units, e.units)
 	}
 	s.value = settled(ast.NewObject(pairs...))
-	s.units = size.Plus(units, keysUnits(len(pairs)))
 }
-
-// keysUnits is what it takes to sort so many short keys.
-func keysUnits(keys int) int64 { return 1 + int64(keys)*int64(bits.Len(uint(keys))) }

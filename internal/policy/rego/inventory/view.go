@@ -22,9 +22,6 @@ const Root = "inventory"
 type View struct {
 	// Data is the document data.
 	Data *ast.Term
-	// Units is how large it is, in units of package size, and Sizes how large its large parts are.
-	Units int64
-	Sizes map[ast.Value]int64
 }
 
 // Joined are the tables of one policy's references. It is safe for concurrent use.
@@ -165,7 +162,7 @@ func (t *Table) clone() *Table {
 	own := &Table{groupVersion: t.groupVersion, kind: t.kind, reference: t.reference, shape: t.shape,
 		objects: t.objects, bytes: t.bytes, spaces: make(map[string]*space, len(t.spaces))}
 	for namespace, in := range t.spaces {
-		copied := &space{objects: make(map[string]entry, len(in.objects)), value: in.value, units: in.units}
+		copied := &space{objects: make(map[string]entry, len(in.objects)), value: in.value}
 		for name, e := range in.objects {
 			copied.objects[name] = e
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -24,7 +24,7 @@ func (d *Decoder) Actions(rule string, elements []*ast.Term) ([]policy.Action, e
 	keyed := make([]sortable[policy.Action], 0, len(elements))
 	bytes := int64(0)
 	for _, element := range elements {
-		if bytes += size.Text(element.Value, maxFix); bytes > maxFix {
+		if bytes += budget.Size(element.Value, maxFix); bytes > maxFix {
 			return nil, fmt.Errorf("rule %s: the fix has more than %d bytes", rule, maxFix)
 		}
 		action, err := d.action(element)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -46,7 +46,7 @@ const briefLength = 200
 
 // brief writes an element for an error message.
 func brief(element *ast.Term) string {
-	if size.Text(element.Value, maxDetails) > maxDetails {
+	if budget.Size(element.Value, maxDetails) > maxDetails {
 		return Article(ast.ValueName(element.Value)) + " that is too large to show"
 	}
 	return prose.Shorten(element.String(), briefLength)

@@ -10,7 +10,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -137,7 +137,7 @@ func detailsOf(fields ast.Object, names naming) (details any, written string, er
 	if term == nil {
 		return nil, "", nil
 	}
-	if size.Text(term.Value, maxDetails) > maxDetails {
+	if budget.Size(term.Value, maxDetails) > maxDetails {
 		return nil, "", fmt.Errorf("details: they are left out: more than %d bytes", maxDetails)
 	}
 	if details, err = names.value(term.Value); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package size
+package inventory
 
 import "github.com/open-policy-agent/opa/v1/ast"
 
@@ -23,17 +23,3 @@ func Settle(v ast.Value) {
 
 // SettleKeys does so with the keys of an object alone, whose values are settled.
 func SettleKeys(o ast.Object) { o.Foreach(func(_, _ *ast.Term) {}) }
-
-// SettleConstants settles what is written down in rules.
-func SettleConstants(m *ast.Module) {
-	ast.WalkTerms(m, func(t *ast.Term) bool {
-		switch t.Value.(type) {
-		case *ast.Array, ast.Set, ast.Object:
-			if t.IsGround() {
-				Settle(t.Value)
-				return true
-			}
-		}
-		return false
-	})
-}

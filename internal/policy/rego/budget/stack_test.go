@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package limit_test
+package budget_test
 
 import (
 	"errors"
@@ -10,12 +10,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/limit"
-	"evenkeel.dev/evenkeel/internal/policy/rego/size"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 )
 
-// endless asks for itself by way of `with`, which OPA's compiler doesn't find; ours refuses it
-// (compile/replaced.go).
+// endless asks for itself by way of `with`, which OPA's compiler doesn't find; compile.Modules refuses it.
 const endless = `package test
 f(x) := x
 g := f(1)
@@ -29,11 +27,11 @@ const often = 6
 func TestAnEvaluationEndsBeforeItsStackOverflows(t *testing.T) {
 	query := prepared(t, endless)
 	for range often {
-		watch := limit.NewWatch(limit.Options{Time: time.Minute, Parts: 1, Scale: size.NewScale(100)})
+		watch := budget.NewWatch(budget.Options{Time: time.Minute, Parts: 1})
 		watch.Begin()
 		_, err := query().WithCancel(watch).Run(t.Context())
 		watch.Stop()
-		if !topdown.IsCancel(err) || !watch.Deep() || !watch.Exhausted() {
+		if !topdown.IsCancel(err) || !watch.Deep() {
 			t.Fatalf("it ends with %v, deep %v, want it cancelled because it is deep", err, watch.Deep())
 		}
 	}
@@ -42,10 +40,10 @@ func TestAnEvaluationEndsBeforeItsStackOverflows(t *testing.T) {
 func TestAComparisonEndsBeforeItsStackOverflows(t *testing.T) {
 	query := prepared(t, endless)
 	for range often {
-		guarded := query().WithQueryTracer(&limit.StackGuard{})
+		guarded := query().WithQueryTracer(&budget.Guard{})
 		cause := panicOf(func() { _, _ = guarded.Run(t.Context()) })
-		if err, _ := cause.(error); !errors.Is(err, limit.ErrDeep) {
-			t.Fatalf("it ends with %v, want %v", cause, limit.ErrDeep)
+		if err, _ := cause.(error); !errors.Is(err, budget.ErrDeep) {
+			t.Fatalf("it ends with %v, want %v", cause, budget.ErrDeep)
 		}
 	}
 }
