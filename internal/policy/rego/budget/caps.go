@@ -3,6 +3,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -52,8 +53,8 @@ func limits() []limit {
 		{"json.unmarshal json.is_valid split strings.split_n", "the text is at most 1 MiB", sizes(maxParsed)},
 		{"yaml.unmarshal yaml.is_valid", "the text is at most 1 MiB with its aliases written out, and the squares of " +
 			"how many keys each mapping has are at most 256 million together", ofYAML},
-		{"replace regex.replace", "the product of the lengths of text and replacement is at most 64 MiB, and the " +
-			"pattern is found in time", ofReplace},
+		{"replace", "the product of the lengths of text and replacement is at most 64 MiB", ofReplace},
+		{"regex.replace", "as replace and regex.match; the pattern is found in time", ofRegexReplace},
 		{"strings.replace_n trim trim_left trim_right indexof indexof_n object.subset json.marshal_with_options",
 			"the product of the operands' sizes is at most 64 MiB", product},
 		{"json.patch json.filter json.remove", "the product of the document's size and the number of paths is at most " +
@@ -201,12 +202,11 @@ func widths(format string) (total int64) {
 	return total + number
 }
 
-// ofReplace is for a text with a replacement: replace has the text first, regex.replace too.
-func ofReplace(operands []*ast.Term) error {
-	if err := product([]*ast.Term{operands[0], operands[2]}); err != nil {
-		return err
-	}
-	return matchedInTime(operands[1], operands[0])
+// ofReplace takes every place of the text for one that is replaced.
+func ofReplace(operands []*ast.Term) error { return product([]*ast.Term{operands[0], operands[2]}) }
+
+func ofRegexReplace(operands []*ast.Term) error {
+	return cmp.Or(ofReplace(operands), matchedInTime(operands[1], operands[0]))
 }
 
 // ofPatch is for what changes places of a document one after the other: in a list, all behind them move.

@@ -20,8 +20,8 @@ var (
 const (
 	// Large is how large a document is, written out, that a Guard is worth its time for.
 	Large = 64 << 10
-	// maxCopied is how large what topdown copies for one `with` may be, written out: some 40 MB of memory.
-	maxCopied = 4 << 20
+	// maxCopied is how large what topdown copies for one `with` may be, written out: some 10 MB of memory.
+	maxCopied = 1 << 20
 )
 
 // Guard ends what topdown does between two calls of Cancelled: it compares arrays element by element, each on the stack

@@ -17,10 +17,6 @@ const (
 	// two collections forth and back at each level, so that each doubles the time: so many take it
 	// half a second. A Deployment, written out with all its affinities, takes 17.
 	maxCollections = 24
-	// maxDepths bounds what all expressions and rules nest together. A value that is put together
-	// by one rule of another's has the type of both, so that types are as deep as the rules
-	// together, and each comparison of two types goes down both.
-	maxDepths = 8192
 )
 
 // deepText says that more brackets of a module are open at once than a term may be nested; it
@@ -49,24 +45,23 @@ func tooDeep(file string) []Problem {
 
 // depths add up how deep the terms of a policy are nested.
 type depths struct {
-	// deepest is that of one term or reference, held of the collections in one, and together those
-	// of all expressions and rules.
-	deepest, held, together int
+	// deepest is that of one term or reference, and held of the collections in one.
+	deepest, held int
 }
 
 // add counts a parsed module in, and says what is too much.
 func (d *depths) add(module *ast.Module) []Problem {
 	d.path(module.Package.Path)
 	for _, imported := range module.Imports {
-		d.term(imported.Path)
+		d.of(imported.Path)
 	}
 	ast.WalkRules(module, func(r *ast.Rule) bool {
 		d.path(r.Head.Ref())
-		d.together += len(r.Head.Ref()) - 1 + d.of(r.Head)
+		d.of(r.Head)
 		return false
 	})
 	ast.WalkExprs(module, func(e *ast.Expr) bool {
-		d.together += d.of(e)
+		d.of(e)
 		return false
 	})
 	file := module.Package.Location.File
@@ -76,9 +71,6 @@ func (d *depths) add(module *ast.Module) []Problem {
 	case d.held > maxCollections:
 		return []Problem{{File: file, Message: fmt.Sprintf("a value is nested deeper than %d levels: bring the inner "+
 			"ones into rules of their own", maxCollections)}}
-	case d.together > maxDepths:
-		return []Problem{{File: file, Message: fmt.Sprintf("the policy's terms are nested deeper than %d levels "+
-			"together: divide it into several policies", maxDepths)}}
 	}
 	return nil
 }
@@ -86,14 +78,12 @@ func (d *depths) add(module *ast.Module) []Problem {
 func (d *depths) path(ref ast.Ref) {
 	d.deepest = max(d.deepest, len(ref))
 	for _, t := range ref {
-		d.term(t)
+		d.of(t)
 	}
 }
 
-func (d *depths) term(t *ast.Term) { d.of(t) }
-
-// of is how many collections are nested in a part of a module.
-func (d *depths) of(part any) (deepest int) {
+// of goes through a part of a module.
+func (d *depths) of(part any) {
 	terms, collections := 0, 0
 	ast.NewBeforeAfterVisitor(func(x any) bool {
 		t, ok := x.(*ast.Term)
@@ -105,8 +95,7 @@ func (d *depths) of(part any) (deepest int) {
 		}
 		terms += levels(t)
 		collections += holds(t)
-		d.deepest, deepest = max(d.deepest, terms), max(deepest, collections)
-		d.held = max(d.held, collections)
+		d.deepest, d.held = max(d.deepest, terms), max(d.held, collections)
 		return d.deepest > maxDepth
 	}, func(x any) {
 		if t, ok := x.(*ast.Term); ok {
@@ -114,7 +103,6 @@ func (d *depths) of(part any) (deepest int) {
 			collections -= holds(t)
 		}
 	}).Walk(part)
-	return deepest
 }
 
 // levels is 1 for a term that holds others.
