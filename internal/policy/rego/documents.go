@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 )
 
 // documents are what the input holds for every policy.
@@ -16,6 +17,15 @@ type documents struct {
 	common [][2]*ast.Term
 	// review is input.review, and gatekeeper that of policies that were written for Gatekeeper.
 	review, gatekeeper *ast.Term
+}
+
+// large reports whether the documents together are larger than topdown may compare without a guard.
+func (d documents) large() bool {
+	bytes := budget.Size(d.review.Value, budget.Large) + budget.Size(d.gatekeeper.Value, budget.Large)
+	for _, part := range d.common {
+		bytes += budget.Size(part[1].Value, budget.Large)
+	}
+	return bytes > budget.Large
 }
 
 // documentsOf converts a request.

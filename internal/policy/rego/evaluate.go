@@ -141,7 +141,7 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 		cache:   topdown.NewVirtualCache(),
 		store:   &store{data: in.data().Value},
 	}
-	if c.costly || budget.Size(e.input.Value, budget.Large) > budget.Large {
+	if c.costly || in.tooLarge() {
 		e.guard = &budget.Guard{}
 	}
 	return e, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -27,6 +28,8 @@ type Input struct {
 	client string
 	// documents are what the input holds for every policy, all but parameters.
 	documents
+	// tooLarge caches documents.large.
+	tooLarge func() bool
 	// inventory is what rules may look up besides; nil for nothing.
 	inventory *inventory.View
 }
@@ -47,7 +50,7 @@ func NewInput(r *policy.Request) (*Input, error) {
 	}
 	return &Input{now: r.Now, nanoseconds: ast.NewTerm(ast.Number(strconv.FormatInt(r.Now.UnixNano(), 10))),
 		kind: r.Kind.GroupKind(), audit: r.Audit, client: policy.Flow(r),
-		documents: documents}, nil
+		documents: documents, tooLarge: sync.OnceValue(documents.large)}, nil
 }
 
 // WithInventory is the same request with what rules may look up besides.

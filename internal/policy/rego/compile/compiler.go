@@ -53,7 +53,7 @@ func Modules(version v1alpha1.RegoVersion, sources []v1alpha1.RegoLibrary, modul
 // costly reports whether rules replace a part of the input or of data, or call or hold what large values are made of.
 func costly(sources []v1alpha1.RegoLibrary, compiler *ast.Compiler) (found bool) {
 	for _, source := range sources {
-		found = found || len(source.Source) > budget.Large
+		found = found || len(source.Source) > budget.Large/4
 	}
 	for _, module := range compiler.Modules {
 		ast.WalkExprs(module, func(e *ast.Expr) bool {
