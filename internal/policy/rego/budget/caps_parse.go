@@ -20,7 +20,7 @@ const (
 	mostRepeated = 1000
 	// mostMatching is how long it may take to find all matches of a pattern.
 	mostMatching = 200 * time.Millisecond
-	// maxSquares bounds the squares of how many keys each mapping of a YAML text has: they are compared with one another.
+	// maxSquares bounds the squares of how many keys each mapping of a YAML text has: all are compared with all.
 	maxSquares = 256 << 20
 )
 
@@ -57,7 +57,8 @@ func matching(pattern, text *ast.Term) int64 {
 func ofMatches(operands []*ast.Term) error {
 	pattern, _ := operands[0].Value.(ast.String)
 	groups := int64(strings.Count(string(pattern), "(")) + 1
-	if err := atMost("the length of the text, times the groups", times(lengthOf(operands[1]), groups), maxParsed); err != nil {
+	length := times(lengthOf(operands[1]), groups)
+	if err := atMost("the length of the text, times the groups", length, maxParsed); err != nil {
 		return err
 	}
 	return matchedInTime(operands[0], operands[1])
@@ -80,14 +81,14 @@ func matchedInTime(pattern, text *ast.Term) (err error) {
 		return nil // OPA reports it
 	}
 	late := errors.New("its pattern takes too long to find in so long a text; give it less at once")
-	begin := time.Now()
+	begin := now()
 	defer func() {
 		if recover() != nil {
 			err = late
 		}
 	}()
 	re.ReplaceAllStringFunc(string(t), func(string) string {
-		if time.Since(begin) > mostMatching {
+		if now().Sub(begin) > mostMatching {
 			panic(late)
 		}
 		return ""

@@ -18,8 +18,8 @@ var (
 )
 
 const (
-	// Large is how large an input is, written out, that a Guard is worth its time for: comparing a smaller one takes some
-	// hundred megabytes of stack at most.
+	// Large is how large an input is, written out, that a Guard is worth its time for: comparing a smaller one takes
+	// some hundred megabytes of stack at most.
 	Large = 512 << 10
 	// maxCopied is how large what topdown copies for one `with` may be, written out: some 10 MB of memory.
 	maxCopied = 1 << 20

@@ -52,7 +52,8 @@ func TestEveryBuiltinIsInTheTable(t *testing.T) {
 	for _, l := range limits() {
 		fmt.Fprintf(&page, "| %s | %s |\n", quoted(strings.Fields(l.names)), l.text)
 	}
-	page.WriteString("\n## Refused\n\nA policy that calls one of these doesn't compile.\n\n| function | why |\n|---|---|\n")
+	page.WriteString("\n## Refused\n\nA policy that calls one of these doesn't compile.\n\n" +
+		"| function | why |\n|---|---|\n")
 	refusals := Refusals()
 	for _, name := range slices.Sorted(maps.Keys(refusals)) {
 		fmt.Fprintf(&page, "| %s | %s |\n", quoted([]string{name}), refusals[name])

@@ -29,7 +29,7 @@ const (
 	reserved = 4
 	// promised is how many expressions of each part are evaluated past the limit: a rule that finds its violation at
 	// once finds it even after others that have taken all the time. They have half of the
-	// limit again, and at least leastOvertime: of the processor, for a machine that is busy mustn't cost a rule its promise.
+	// limit again, and at least leastOvertime: of the processor, for a busy machine mustn't cost a rule its promise.
 	promised      = 128
 	leastOvertime = 200 * time.Millisecond
 	// maxFrames is how many calls may be on the stack of an evaluation: some fifty megabytes. Go ends the process when
@@ -55,13 +55,13 @@ type Options struct {
 type Watch struct {
 	options Options
 	begin   time.Time
-	// part is the one that runs, from 1; the parts up to stopped are over, and exhausted is the last that made too much.
+	// part is the one that runs, from 1; the parts up to stopped are over, and exhausted is the last to make too much.
 	part, stopped, exhausted atomic.Int32
 	// over ends promised expressions too, and ended says that the watch has been stopped.
 	over, ended atomic.Bool
 	timer       *time.Timer
-	// base is the size of the heap when the evaluation began to take long, and atLimit the processor's time when its own
-	// was up; only the timer's goroutine uses them.
+	// base is the size of the heap when the evaluation began to take long, and atLimit the processor's time when its
+	// own was up; only the timer's goroutine uses them.
 	base    uint64
 	atLimit time.Duration
 	// steps counts the expressions, promise is up to where they aren't stopped, and deep says that the stack was too
@@ -79,22 +79,25 @@ type Watch struct {
 // NewWatch begins an evaluation's time.
 func NewWatch(o Options) *Watch {
 	o.Parts = max(o.Parts, 1)
-	w := &Watch{options: o, begin: time.Now().Add(-o.Spent), wake: make(chan struct{}, 1),
+	w := &Watch{options: o, begin: now().Add(-o.Spent), wake: make(chan struct{}, 1),
 		ticket: ticket{client: o.Client, policy: o.Policy}}
 	w.timer = time.AfterFunc(time.Hour, w.look)
 	w.timer.Reset(w.next())
 	return w
 }
 
+// now is the time: what is measured is what the processor really takes.
+func now() time.Time { return time.Now() } //nolint:forbidigo // no decision depends on which time it is
+
 // next is how long it is until the next look.
 func (w *Watch) next() time.Duration {
-	left := w.end(w.part.Load()) - time.Since(w.begin)
+	left := w.end(w.part.Load()) - now().Sub(w.begin)
 	return max(min(interval, left), time.Millisecond)
 }
 
 // look stops what has had its time or made too much.
 func (w *Watch) look() {
-	part, elapsed := w.part.Load(), time.Since(w.begin)
+	part, elapsed := w.part.Load(), now().Sub(w.begin)
 	if elapsed >= w.options.Time {
 		w.stop(math.MaxInt32)
 		if w.atLimit == 0 {

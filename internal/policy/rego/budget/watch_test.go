@@ -55,13 +55,13 @@ func TestAPartThatHoldsTooMuchIsStopped(t *testing.T) {
 	defer w.Stop()
 	w.Begin()
 	wait := func(what string, done func() bool) {
-		for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); !done(); <-time.After(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal(what)
 			}
 		}
 	}
-	time.Sleep(4 * interval) // the first look is where growth is counted from
+	<-time.After(4 * interval) // the first look is where growth is counted from
 	held := make([][]byte, 0, 64)
 	wait("it isn't stopped", func() bool {
 		if len(held) < cap(held) {
@@ -74,7 +74,7 @@ func TestAPartThatHoldsTooMuchIsStopped(t *testing.T) {
 	}
 	runtime.KeepAlive(held)
 	w.Begin()
-	time.Sleep(4 * interval)
+	<-time.After(4 * interval)
 	if w.Cancelled() || w.Exhausted() {
 		t.Error("the next part is stopped, too")
 	}
@@ -89,7 +89,10 @@ func TestASizeIsBounded(t *testing.T) {
 	if got := Size(small.Value, 1000); got < 20 || got > 40 {
 		t.Errorf("the size is %d, want that of the JSON", got)
 	}
-	for name, v := range map[string]ast.Value{"a list": large.Value, "a set": ast.NewSet(large), "a value": ast.NewObject(ast.Item(ast.StringTerm("a"), large)), "a key": ast.NewObject(ast.Item(large, small))} {
+	for name, v := range map[string]ast.Value{
+		"a list": large.Value, "a set": ast.NewSet(large), "a key": ast.NewObject(ast.Item(large, small)),
+		"a value": ast.NewObject(ast.Item(ast.StringTerm("a"), large)),
+	} {
 		if got := Size(v, 1000); got <= 1000 || got > 2000 {
 			t.Errorf("%s of shared parts: %d, want a little more than 1000", name, got)
 		}

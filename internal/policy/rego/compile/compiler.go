@@ -73,7 +73,8 @@ func costly(sources []v1alpha1.RegoLibrary, compiler *ast.Compiler) (found bool)
 func replacedFunctions(c *ast.Compiler) (err *ast.Error) {
 	isFunction := func(ref ast.Ref) bool {
 		_, builtIn := ast.BuiltinMap[ref.String()]
-		return builtIn || slices.ContainsFunc(c.GetRulesExact(ref), func(r *ast.Rule) bool { return len(r.Head.Args) > 0 })
+		return builtIn || slices.ContainsFunc(c.GetRulesExact(ref),
+			func(r *ast.Rule) bool { return len(r.Head.Args) > 0 })
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
 		ast.WalkExprs(c.Modules[name], func(e *ast.Expr) bool {

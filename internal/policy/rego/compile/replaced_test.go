@@ -46,7 +46,8 @@ func TestARuleCannotAskForItselfByWayOfWith(t *testing.T) {
 			"deny contains 1 if { v := g; h with data.test.f as v }\nh if f(1)\ng := f(2)", ""},
 		"two rules that take a function's place, and call another": {
 			"deny contains 1 if h with data.test.f as data.test.g\n" +
-				"deny contains 2 if h with data.test.f as data.test.l\nh if f(1)\ng := k(2)\nl := k(3)\nk(x) := x", "data.test.f"},
+				"deny contains 2 if h with data.test.f as data.test.l\nh if f(1)\ng := k(2)\nl := k(3)\nk(x) := x",
+			"data.test.f"},
 		"a rule that replaces the function itself": {
 			"deny contains 1 if h with data.test.f as data.test.g\nh if f(1)\n" +
 				"g := 2 if i with data.test.f as data.test.l\ni if input.a\nl := 3", "data.test.f"},
