@@ -57,12 +57,12 @@ func limits() []limit {
 		{"regex.replace", "as replace and regex.match; the pattern is found in time", ofRegexReplace},
 		{"strings.replace_n trim trim_left trim_right indexof indexof_n object.subset json.marshal_with_options",
 			"the product of the operands' sizes is at most 64 MiB", product},
-		{"json.patch json.filter json.remove", "the product of the document's size and the number of paths is at most " +
-			"64 MiB, and a patch copies at most 16 times", ofPatch},
-		{"regex.match re_match regex.is_valid regex.template_match", "the product of the lengths of pattern, with its " +
-			"repetitions, and text is at most 64 MiB", ofPattern},
-		{"regex.split regex.find_n regex.find_all_string_submatch_n", "as regex.match; the text, times the groups, is " +
-			"at most 1 MiB, and the pattern is found in time", ofMatches},
+		{"json.patch json.filter json.remove", "the product of the document's size and the number of paths is at " +
+			"most 64 MiB, and a patch copies at most 16 times", ofPatch},
+		{"regex.match re_match regex.is_valid regex.template_match", "the product of the lengths of pattern, with " +
+			"its repetitions, and text is at most 64 MiB", ofPattern},
+		{"regex.split regex.find_n regex.find_all_string_submatch_n", "as regex.match; the text, times the groups, " +
+			"is at most 1 MiB, and the pattern is found in time", ofMatches},
 		{"plus mul div rem abs ceil floor round bits.and bits.or bits.xor bits.negate bits.rsh format_int to_number " +
 			"units.parse units.parse_bytes", "numbers have at most 400 digits", digits},
 		{"sum", "numbers have at most 400 digits, and 1 MiB together", ofNumbers(maxParsed)},

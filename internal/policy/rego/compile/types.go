@@ -84,7 +84,8 @@ func (t *typing) rule(r *ast.Rule) shape {
 func (t *typing) check(at *ast.Location, of shape) shape {
 	if t.problem == nil && (of.copies > maxCopies || of.levels > maxTypeDepth) {
 		t.problem = ast.NewError(ast.CompileErr, at, "this value may hold one part %.3g times, written out, and its "+
-			"depth is %d: the limits are %d and %d; don't build values from several copies of others that were built so",
+			"depth is %d: the limits are %d and %d; don't build values from several copies of "+
+			"others that were built so",
 			of.copies, of.levels, maxCopies, maxTypeDepth)
 	}
 	return of
