@@ -34,7 +34,7 @@ stage() { # NAME: runs it, and leaves its reports in $out
   large) gotest large . -run="$large" ./internal/policy/rego ./internal/remediate ;;
   docs) gotest docs . ./test/walkthrough ;;
   sources | dist) gotest "$1" . "./test/$1" ;;
-  hack) for module in bench bench/own image controlplane demo; do gotest "hack-${module/\//-}" "hack/$module" ./... || status=1; done
+  hack) for module in bench image controlplane demo; do gotest "hack-${module/\//-}" "hack/$module" ./... || status=1; done
     return "$status" ;;
   integration) suite "$1" "${PROCS:-2}" ;;
   *) suite "$1" "${PROCS:-1}" ;;
