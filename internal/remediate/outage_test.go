@@ -52,7 +52,8 @@ func TestAnOutageBlocksNothing(t *testing.T) {
 			}
 			st := s.rem.Status
 			if st.Phase != tc.phase || st.Reason != tc.why || st.BlocksReplanning() != tc.blocks {
-				t.Errorf("%s: %s (%s), blocks %t: %s", tc.reason, st.Phase, st.Reason, st.BlocksReplanning(), st.Message)
+				t.Errorf("%s: %s (%s), blocks %t: %s", tc.reason, st.Phase, st.Reason, st.BlocksReplanning(),
+					st.Message)
 			}
 			for _, o := range s.told {
 				if st.Reason == v1alpha1.ReasonNoAnswer && (o.Harmed() || o.Type == rollout.OutcomePlanFailed) {

@@ -165,8 +165,9 @@ func TestTheSchemaRefusesPolicySources(t *testing.T) {
 		}, "remediationMode"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			source := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Namespace: "evenkeel-system", Name: "schema"},
-				Spec: v1alpha1.PolicySourceSpec{URL: "https://git.example.com/platform/policies.git"}}
+			source := &v1alpha1.PolicySource{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "evenkeel-system", Name: "schema"},
+				Spec:       v1alpha1.PolicySourceSpec{URL: "https://git.example.com/platform/policies.git"}}
 			tc.change(&source.Spec)
 			got := refusalOf(t, "PolicySource", source)
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {

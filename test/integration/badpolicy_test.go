@@ -28,7 +28,8 @@ func apply(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) (string, error) {
 var _ = Describe("A policy that couldn't work", func() {
 	It("is refused with the file, the line and the reason, and the revision in force stays", func(ctx context.Context) {
 		namespace := suite.Namespace(ctx, "badrego")
-		policy := fixture.Policy(namespace, namespace, fixture.DenyState("bad"), fixture.Enforced(v1alpha1.AdmissionDeny))
+		policy := fixture.Policy(namespace, namespace, fixture.DenyState("bad"),
+			fixture.Enforced(v1alpha1.AdmissionDeny))
 		suite.CleanUp(policy.Name)
 		_, err := apply(ctx, policy)
 		Expect(err).NotTo(HaveOccurred())

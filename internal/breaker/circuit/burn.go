@@ -21,8 +21,6 @@ const (
 	// DefaultSLOInterval is how long an answer of a service level objective's query
 	// holds, and so how often the query is asked at most, unless somebody says otherwise.
 	DefaultSLOInterval = 30 * time.Second
-
-	burnHour = time.Hour
 )
 
 // Answer is what a service level objective's query has answered.
