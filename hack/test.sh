@@ -94,9 +94,13 @@ tally() { # STAGE: prints and keeps its row of the table
     tee -a "$out/table"
 }
 
-read -ra packages <<<"${PKG:-$(go list ./... | grep -vE "$apart")}"
 [[ $PKG =~ $apart ]] && echo "Error: ${BASH_REMATCH[0]} needs a control plane or takes long: make help names its target" >&2 && exit 1
-[[ $PKG ]] && packages=("${packages[@]#./}") && packages=("${packages[@]/#/./}")
+if [[ $PKG ]]; then
+  read -ra packages <<<"$PKG"
+  packages=("${packages[@]#./}") && packages=("${packages[@]/#/./}")
+else
+  mapfile -t packages < <(go list ./... | grep -vE "$apart")
+fi
 echo "The seed of samples is $EVENKEEL_SEED: SEED=$EVENKEEL_SEED draws the same"
 prepare "$*" || exit
 exec 3>/dev/null
