@@ -9,10 +9,10 @@ const (
 	clusterOwn     = serviceAccount + "kube-system:"
 )
 
-// Flow is who shares in the memory and the processor for a request. Whoever may make ServiceAccounts
-// in a namespace, or act as them, has as many users as they like, so those of a namespace are one.
-// What the cluster itself does, and the scan, which no user asks, is done on behalf of many, so there each
-// namespace is one.
+// Flow is the client in whose name a long evaluation waits for its turns. A client that may create ServiceAccounts
+// in a namespace, or act as them, has any number of users, so the ServiceAccounts of a namespace are one client.
+// Requests of the cluster's own components, and the scan, which has no user, serve many, so each namespace of theirs
+// is one client.
 func Flow(r *Request) string {
 	user := r.UserInfo.Username
 	if rest, ok := strings.CutPrefix(user, serviceAccount); ok && !strings.HasPrefix(user, clusterOwn) {
