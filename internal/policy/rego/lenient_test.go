@@ -61,7 +61,7 @@ func TestABuiltinThatFailsIsUndefined(t *testing.T) {
 		"a value beyond the limit in a function": {"it is undefined where it is called",
 			"number(text) := to_number(text)\n" + `deny contains "x" if not number("` + long + `")`, []string{"x"},
 			"digits", "digits"},
-		"a range beyond the limit, before others": {"likewise, of what is weighed",
+		"a range beyond the limit, before others": {"likewise, of a range",
 			`deny contains sprintf("%d", [n]) if { some n in [300000, 1]; count(numbers.range(1, n)) > 0 }`,
 			[]string{"1"}, "numbers.range", "numbers.range"},
 		"a pattern beyond the limit, before others": {"likewise, of what only takes long",

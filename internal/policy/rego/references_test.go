@@ -295,7 +295,7 @@ func TestWhatIsKeptIsOfTheVersionThatRulesName(t *testing.T) {
 }
 
 // Several requests look the same objects up at once, and OPA puts keys in order when they are first compared, while they
-// may be weighed elsewhere.
+// may be measured elsewhere.
 func TestWhatIsLookedUpIsOnlyRead(t *testing.T) {
 	p := hostsPolicy(theIngresses)
 	p.Spec.Rego.Main = `package hosts

@@ -5,7 +5,7 @@ package inventory
 import "github.com/open-policy-agent/opa/v1/ast"
 
 // Settle puts the keys of a value, and of all that it holds, in order for good. OPA does so in place when they are
-// first compared: what several evaluations have at once is settled before, or one weighs it while another sorts.
+// first compared: what several evaluations share is settled before, or one measures it while another sorts it.
 // Nothing bounds how long it takes but how large the value is: what rules make may hold one part exponentially often.
 func Settle(v ast.Value) {
 	switch v := v.(type) {
