@@ -48,10 +48,9 @@ func (in *Installation) guard(ctx context.Context, want *admissionregistrationv1
 			failed(applyGuards,
 				"ValidatingAdmissionPolicy %s has failurePolicy %s, not Fail: what it can't judge passes", want.Name,
 				*is.Spec.FailurePolicy)}
-	case len(is.Spec.MatchConditions) > 0:
-		return []Finding{
-			failed(applyGuards, "ValidatingAdmissionPolicy %s has matchConditions, so some requests aren't judged",
-				want.Name)}
+	case !equality.Semantic.DeepEqual(want.Spec.MatchConditions, is.Spec.MatchConditions):
+		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has other matchConditions than this "+
+			"program's, so some requests aren't judged", want.Name)}
 	case !sameRequests(want.Spec.MatchConstraints, is.Spec.MatchConstraints):
 		return []Finding{failed(applyGuards, "ValidatingAdmissionPolicy %s has other matchConstraints than this "+
 			"program's, so some requests aren't judged", want.Name)}

@@ -114,7 +114,7 @@ func TestTheCheckRequestsSeesWhatNoLongerAsksForVerbs(t *testing.T) {
 		"it is asked about some requests only": {
 			[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) {
 				p.Spec.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "not-me", Expression: "false"}}
-			})}, "has matchConditions"},
+			})}, "has other matchConditions"},
 		"somebody has changed what it asks": {
 			[]client.Object{binding(), policy(func(p *admissionregistrationv1.ValidatingAdmissionPolicy) {
 				p.Spec.Validations[0].Expression = "true"
