@@ -113,7 +113,7 @@ func (c *Generator) Webhooks(policies []*v1alpha1.ClusterRegoPolicy, caBundle []
 			hook := c.webhook(class.name, class.path, admissionregistrationv1.FailurePolicyType(class.class), caBundle)
 			hook.Rules = covered
 			hook.NamespaceSelector = c.exemptSelector()
-			hook.MatchConditions = exempt.Conditions()
+			hook.MatchConditions = append(exempt.Conditions(), c.notRollback())
 			hooks = append(hooks, hook)
 		}
 	}

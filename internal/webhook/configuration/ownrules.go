@@ -45,3 +45,13 @@ func (c *Generator) notSelf() admissionregistrationv1.MatchCondition {
 	return admissionregistrationv1.MatchCondition{
 		Name: "is-not-the-manager", Expression: "request.userInfo.username != " + strconv.Quote(c.Self)}
 }
+
+// notRollback keeps the API server from asking about the manager's own rollbacks. So neither load, nor an object that
+// can't be decoded, nor a manager that is down blocks one. The user proves whose rollback it is: anyone can send the
+// name of a field manager.
+func (c *Generator) notRollback() admissionregistrationv1.MatchCondition {
+	return admissionregistrationv1.MatchCondition{Name: "not-rollback-of-the-manager", Expression: fmt.Sprintf(
+		"!(has(request.userInfo.username) && request.userInfo.username != '' && request.userInfo.username == %q && "+
+			"has(request.options) && has(request.options.fieldManager) && request.options.fieldManager == %q)",
+		c.Self, v1alpha1.RollbackFieldManager)}
+}

@@ -250,6 +250,54 @@ func TestConditionsOfEveryWebhookCompile(t *testing.T) {
 	}
 }
 
+func TestTheManagersRollbacksAreNotReviewed(t *testing.T) {
+	type tree = map[string]any
+	const self = "system:serviceaccount:evenkeel-system:evenkeel"
+	rollback := tree{"fieldManager": v1alpha1.RollbackFieldManager}
+	cases := map[string]struct {
+		reason   string
+		request  tree
+		reviewed bool
+	}{
+		"The manager's rollback": {
+			reason:  "a rollback must never be blocked",
+			request: tree{"userInfo": tree{"username": self}, "options": rollback},
+		},
+		"Another write of the manager": {
+			reason: "a fix must not violate", reviewed: true,
+			request: tree{"userInfo": tree{"username": self}, "options": tree{"fieldManager": v1alpha1.FieldManager}},
+		},
+		"A write of the manager without options": {
+			reason: "a fix must not violate", reviewed: true, request: tree{"userInfo": tree{"username": self}},
+		},
+		"A user who sends the field manager of rollbacks": {
+			reason: "anyone can send that name", reviewed: true,
+			request: tree{"userInfo": tree{"username": "mallory"}, "options": rollback},
+		},
+		"No user": {reason: "it isn't the manager", reviewed: true, request: tree{"userInfo": tree{}, "options": rollback}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			generator := testGenerator(webhooktest.Kinds())
+			generator.Self = self
+			condition := webhooktest.Condition(t, generator.notRollback().Expression)
+			got, _, err := condition.Eval(tree{"request": tc.request})
+			if err != nil || got.Value() != tc.reviewed {
+				t.Errorf("%s: reviewed %v (%v), want %t", tc.reason, got, err, tc.reviewed)
+			}
+		})
+	}
+	hooks, _, err := testGenerator(webhooktest.Kinds()).Webhooks([]*v1alpha1.ClusterRegoPolicy{
+		webhooktest.NewPolicy("p", webhooktest.PrivilegedRego)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := hooks[0].MatchConditions[len(hooks[0].MatchConditions)-1]
+	if last.Name != "not-rollback-of-the-manager" {
+		t.Errorf("%s: the last condition is %s, want that on rollbacks", hooks[0].Name, last.Name)
+	}
+}
+
 func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 	var lines []string
 	for _, h := range testGenerator(webhooktest.Kinds()).MutatingWebhooks([]byte("bundle")) {

@@ -7,12 +7,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
-// ownRollback reports that the manager itself undoes a write. It passes, or a policy would
-// keep the harm that its own fix did in place.
-func ownRollback(r *serving.Review, self string) bool {
-	return self != "" && r.UserInfo.Username == self && r.FieldManager() == v1alpha1.RollbackFieldManager
-}
-
 // ownFix says that the manager itself asks, for a fix that it has judged before.
 // Unlike a rollback it is judged again, but see since.
 func ownFix(r *serving.Review, self string) bool {

@@ -125,12 +125,6 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 			refused: true},
 		"a subresource that is never judged": {policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego),
 			change: func(r tree) { r["subResource"] = "status" }},
-		"the manager's own rollback": {
-			policy: webhooktest.NewPolicy("p", webhooktest.PrivilegedRego), change: func(r tree) {
-				r["userInfo"] = tree{"username": "system:serviceaccount:evenkeel-system:evenkeel"}
-				r["options"] = tree{"fieldManager": v1alpha1.RollbackFieldManager}
-			},
-		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
