@@ -12,6 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
 	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
@@ -38,7 +39,7 @@ type Compiled struct {
 	// whether a rule on Pods reaches the workload kinds too.
 	named     []policy.GroupKind
 	templates bool
-	// costly is that of compile.Compiled.
+	// costly is that of compile.Compiled, or set for large parameters.
 	costly bool
 	// taken says that Gatekeeper takes the rule violation.
 	taken bool
@@ -146,6 +147,7 @@ func (c *Compiled) define(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 		return nil, &compile.Error{Problems: []compile.Problem{{Message: err.Error()}}}
 	}
 	c.definition, c.revision, c.parameters = p.DeepCopy(), Revision(p), parameters
+	c.costly = c.costly || budget.Size(parameters.Value, budget.Large/4) > budget.Large/4
 	c.named, c.templates = namedKinds(p), p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
 	if c.references, err = c.referencesOf(p); err != nil {
 		return nil, err

@@ -52,6 +52,7 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 			return decision
 		}
 	}
+	to.guarded = why == policy.ReasonEngineStopped
 	decision, _ := c.evaluate(ctx, in, to)
 	decision.WhyTopdown = why
 	return decision
@@ -67,16 +68,18 @@ func (c *Compiled) EvaluateCounted(ctx context.Context, in *Input, limit time.Du
 	return c.evaluate(ctx, in, limits{time: limit})
 }
 
-// limits are what an evaluation is held to: a time, of which some is spent, and turns in a lane.
+// limits bound an evaluation: a time, of which some is spent, and turns in a lane.
 type limits struct {
 	time, spent time.Duration
 	lane        *Lane
+	// guarded is set after the compiled engine gave up: what rules make may be large.
+	guarded bool
 }
 
 func (c *Compiled) evaluate(ctx context.Context, in *Input, to limits) (
 	decision policy.Decision, expressions int64) {
 	decision = policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: Topdown}
-	e, err := c.evaluation(in)
+	e, err := c.evaluation(in, to.guarded)
 	if err != nil {
 		decision.Err = c.wrap(err)
 		return decision, 0
@@ -127,7 +130,7 @@ type evaluation struct {
 	trace *tracer
 }
 
-func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
+func (c *Compiled) evaluation(in *Input, guarded bool) (e *evaluation, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("the engine panicked: %v", cause)
@@ -141,7 +144,7 @@ func (c *Compiled) evaluation(in *Input) (e *evaluation, err error) {
 		cache:   topdown.NewVirtualCache(),
 		store:   &store{data: in.data().Value},
 	}
-	if c.costly || in.tooLarge() {
+	if guarded || c.costly || in.inventory != nil || in.tooLarge() {
 		e.guard = &budget.Guard{}
 	}
 	return e, nil

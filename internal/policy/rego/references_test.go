@@ -3,6 +3,7 @@
 package rego
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 )
 
@@ -447,5 +449,39 @@ func TestANumberIsAName(t *testing.T) {
 				t.Errorf("%s: %s (%s) finds %v, %v; want one violation", name, engine, d.Engine, d.Violations, d.Err)
 			}
 		}
+	}
+}
+
+// Topdown compares arrays by recursion. Go ends the process, and not the evaluation, if the stack overflows.
+func TestComparingLargeReferencedObjectsEndsTheEvaluationOnly(t *testing.T) {
+	p := hostsPolicy(theIngresses)
+	p.Spec.Rego.Main = `package hosts
+
+deny contains "the same" if {
+	some a, b
+	data.inventory.namespace.shop["networking.k8s.io/v1"].Ingress[a].spec.rules == data.inventory.namespace.pay["networking.k8s.io/v1"].Ingress[b].spec.rules
+}
+`
+	compiled, err := Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := make([]any, 1_000_000)
+	for i := range rules {
+		rules[i] = map[string]any{}
+	}
+	large := func(namespace string) *unstructured.Unstructured {
+		object := ingress(namespace, "web", "a")
+		object.Object["spec"] = map[string]any{"rules": rules}
+		return object
+	}
+	held := table(t, compiled.References()[0], large("shop"), large("pay"))
+	in, err := NewInput(policy.NewAudit(ingress("x", "y").Object, nil, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := compiled.On(Topdown).Evaluate(t.Context(), in.WithInventory(inventory.Join(held).View()), time.Minute)
+	if !errors.Is(d.Err, budget.ErrMemory) {
+		t.Errorf("%d violations, error %v, want %v", len(d.Violations), d.Err, budget.ErrMemory)
 	}
 }
