@@ -19,11 +19,13 @@ import (
 // endpoints are the handlers by the path that they serve. self is the user that
 // the API server knows this manager as.
 func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]http.Handler {
-	base := serving.Base{Reviews: s.reviews, Metrics: s.requests, Clock: s.Clock,
+	base := serving.Base{Reviews: s.own, Metrics: s.requests, Clock: s.Clock,
 		Log: (&serving.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))}
+	judged := base
+	judged.Reviews = s.judged
 	judging := func(class v1alpha1.FailurePolicy) http.Handler {
 		return &review.Handler{
-			Base:       base,
+			Base:       judged,
 			Class:      class,
 			Judge:      func() review.Judge { return s.Catalog.Snapshot() },
 			Namespaces: namespaces,

@@ -70,8 +70,9 @@ type setup struct {
 	requests  *serving.Metrics
 	verdicts  *review.Metrics
 	// self is the user that the API server knows this manager as.
-	self    string
-	reviews *serving.Reader
+	self string
+	// judged reads the reviews that policies judge, own those of Evenkeel's own kinds.
+	judged, own *serving.Reader
 	// listening is nil once the server takes connections.
 	listening healthz.Checker
 }
@@ -125,7 +126,7 @@ func (s *setup) prepare(context.Context) error {
 	if s.verdicts, err = review.NewMetrics(s.Registerer); err != nil {
 		return fmt.Errorf("registering the metrics: %w", err)
 	}
-	s.reviews = serving.NewReader(s.Memory)
+	s.judged, s.own = serving.NewReaders(s.Memory)
 	return nil
 }
 

@@ -108,7 +108,7 @@ var _ = Describe("A flood", func() {
 	It("of large objects and of strangers' posts stays within the memory limit, lets no violation in and starves "+
 		"nobody", Serial, func(ctx context.Context) {
 		attempt(
-			"six dry-run Deployments of 3 MB and six of 1 MB at once, and twelve posts of 7.8 MB past the API server")
+			"six dry-run Deployments each of 3 MB, 1 MB and 60 KB at once, and twelve posts of 7.8 MB past the server")
 		limit := suite.ShipLimits()
 		namespace := suite.Namespace(ctx, "flood")
 		suite.CreatePolicy(ctx, failingOpen(namespace, fixture.DenyState("bad"), fixture.Kinds("", "ConfigMap")))
@@ -131,7 +131,8 @@ var _ = Describe("A flood", func() {
 
 		var flood sync.WaitGroup
 		var passed atomic.Int64
-		for i, body := range [][]byte{deployment(deployments, 170_000), deployment(deployments, 55_000)} {
+		for i, variables := range []int{170_000, 55_000, 4_000} {
+			body := deployment(deployments, variables)
 			for n := range 6 {
 				flood.Go(func() {
 					if tries(ctx, fmt.Sprintf("mallory-%d-%d", i, n), deployments, body) == nil {

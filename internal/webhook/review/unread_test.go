@@ -171,14 +171,14 @@ func TestWhoIsTurnedAwayIsToldToTryAgain(t *testing.T) {
 			t, webhooktest.NewPolicy("no-privileged", webhooktest.PrivilegedRego,
 				webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))))
 	h.Timeout = 100 * time.Millisecond
-	h.Reviews = serving.NewReader(4)
+	h.Reviews = serving.NewReader(64 << 10)
 	r := httptest.NewRequest(http.MethodPost, names.PathIgnore, bytes.NewReader(sentAs(t, "")))
 	r.Header.Set("Content-Type", "application/json")
 	review, err := h.Reviews.Read(r.Context(), httptest.NewRecorder(), r, h.Clock.Now())
 	if err != nil || review.Unread != nil {
 		t.Fatal(err, review)
 	}
-	defer review.Done() // until then it holds all that there is
+	defer review.Done() // until then there is no room for another
 	got := answerOf(t, h, sentAs(t, ""))
 	if got.Allowed || got.Status.Code != http.StatusTooManyRequests ||
 		got.Status.Details.RetryAfterSeconds != serving.RetryAfter ||

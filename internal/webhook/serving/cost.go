@@ -10,8 +10,6 @@ const (
 	leafCost      = 200
 	// textCost is for each byte: the text itself, and the strings made of it.
 	textCost = 3
-	// densestText is the most that one byte may cost: "[".
-	densestText = containerCost + textCost
 )
 
 // cost is the memory to reserve for a review of this text. It counts the values, which are far larger decoded than

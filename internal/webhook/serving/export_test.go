@@ -5,18 +5,21 @@ package serving
 // Cost is what is reserved for a text that fits.
 var Cost = cost
 
-// DensestText is what is reserved for each byte of a text that has not arrived.
-const DensestText = densestText
+// DecodeWith replaces the decoder.
+func (r *Reader) DecodeWith(decode func([]byte, *Unread) (*Review, error)) { r.decode = decode }
+
+// Waiting reports that a review waits for memory.
+func (r *Reader) Waiting() bool {
+	return !r.arriving.TryAcquire(0) || !r.small.TryAcquire(0) || !r.large.TryAcquire(0)
+}
 
 // Idle reports that nothing is reserved.
 func (r *Reader) Idle() bool {
-	if !r.small.TryAcquire(r.smallBytes) {
-		return false
+	for _, p := range []pool{r.arriving, r.small, r.large} {
+		if !p.TryAcquire(p.size) {
+			return false
+		}
+		p.Release(p.size)
 	}
-	r.small.Release(r.smallBytes)
-	if !r.large.TryAcquire(r.largeBytes) {
-		return false
-	}
-	r.large.Release(r.largeBytes)
 	return true
 }

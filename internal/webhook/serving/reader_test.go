@@ -20,7 +20,11 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
-func small() *serving.Reader { return serving.NewReader(256 << 20) }
+// small is the Reader of what policies judge, with the memory that it has by default.
+func small() *serving.Reader {
+	judged, _ := serving.NewReaders(256 << 20)
+	return judged
+}
 
 const config = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","labels":{"team":"x"},"finalizers":["b"]},"data":{"n":9007199254740993}}`
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -31,8 +32,8 @@ func (s *stalling) Read(p []byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// A client that sends slowly holds memory for large reviews until its time is over, and none that small ones wait for.
-func TestASlowSenderKeepsNoSmallReviewWaiting(t *testing.T) {
+// A client that sends slowly holds the length of its text until its time is over, and nothing that others wait for.
+func TestASlowSenderKeepsNobodyWaiting(t *testing.T) {
 	reader := small()
 	ctx, end := context.WithCancel(t.Context())
 	text := review("CREATE", strings.Replace(config, `"team"`, `"`+strings.Repeat("x", 100<<10)+`"`, 1), "null", "")
@@ -53,11 +54,13 @@ func TestASlowSenderKeepsNoSmallReviewWaiting(t *testing.T) {
 		t.Error("it holds no memory: the test proves nothing")
 	}
 	for range 100 {
-		got, err := readOf(reader, review("CREATE", config, "null", ""))
-		if err != nil || got.Unread != nil {
-			t.Fatalf("a small review: %v %v", err, got.Unread)
+		for length, body := range map[string]string{"small": review("CREATE", config, "null", ""), "large": text} {
+			got, err := readOf(reader, body)
+			if err != nil || got.Unread != nil {
+				t.Fatalf("a %s review: %v %v", length, err, got.Unread)
+			}
+			got.Done()
 		}
-		got.Done()
 	}
 	end()
 	got := <-answered
@@ -90,5 +93,72 @@ func TestALargeReviewWaitsForAnotherUntilItsTimeIsOver(t *testing.T) {
 	again, err := readOf(reader, large)
 	if err != nil || again.Unread != nil {
 		t.Errorf("when there is room: %v %v", err, again.Unread)
+	}
+}
+
+// A text of 60 KB may take 26 MB. While many such are judged, and others of them wait, small reviews don't.
+func TestDenseReviewsKeepNoSmallReviewWaiting(t *testing.T) {
+	reader := small()
+	ctx, end := context.WithCancel(t.Context())
+	dense := review("CREATE", `{"data":`+repeated("{}")(20_000)+`}`, "null", "")
+	answered := make(chan *serving.Review)
+	const together = 10
+	for range together {
+		go func() {
+			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(dense))
+			r.Header.Set("Content-Type", "application/json")
+			got, err := reader.Read(ctx, httptest.NewRecorder(), r, time.Unix(1e9, 0))
+			if err != nil {
+				t.Error(err)
+			}
+			answered <- got
+		}()
+	}
+	for !reader.Waiting() {
+		runtime.Gosched()
+	}
+	got, err := readOf(reader, review("CREATE", config, "null", ""))
+	if err != nil || got.Unread != nil {
+		t.Fatal(err, got.Unread)
+	}
+	got.Done()
+	end()
+	for range together {
+		(<-answered).Done()
+	}
+	if !reader.Idle() {
+		t.Error("memory stays reserved")
+	}
+}
+
+func TestLargeReviewsAreInWorkTogether(t *testing.T) {
+	reader := small()
+	body := review("CREATE", `{"data":`+repeated(`{"name":"v"}`)(25_000)+`}`, "null", "")
+	for range 2 {
+		got, err := readOf(reader, body)
+		if err != nil || got.Unread != nil {
+			t.Fatalf("of %d bytes: %v %v", len(body), err, got.Unread)
+		}
+		defer got.Done()
+	}
+}
+
+func TestAPanicWhileDecodingReleasesTheMemory(t *testing.T) {
+	for name, object := range map[string]string{"small": config, "large": repeated("{}")(50_000)} {
+		t.Run(name, func(t *testing.T) {
+			reader := small()
+			reader.DecodeWith(func([]byte, *serving.Unread) (*serving.Review, error) {
+				if reader.Idle() {
+					t.Error("nothing is reserved: the test proves nothing")
+				}
+				panic("decoding")
+			})
+			defer func() {
+				if recover() == nil || !reader.Idle() {
+					t.Error("memory stays reserved")
+				}
+			}()
+			_, _ = readOf(reader, review("CREATE", object, "null", ""))
+		})
 	}
 }

@@ -44,7 +44,10 @@ func Review(operation string, object, old Tree, change ...func(Tree)) Tree {
 func DryRun(request Tree) { request["dryRun"] = true }
 
 // Reader has the bounds that ship.
-func Reader() *serving.Reader { return serving.NewReader(256 << 20) }
+func Reader() *serving.Reader {
+	judged, _ := serving.NewReaders(256 << 20)
+	return judged
+}
 
 // Post sends a review with the time that the API server has.
 func Post(h http.Handler, body []byte) *httptest.ResponseRecorder {
