@@ -458,8 +458,9 @@ func TestComparingLargeReferencedObjectsEndsTheEvaluationOnly(t *testing.T) {
 	p.Spec.Rego.Main = `package hosts
 
 deny contains "the same" if {
-	some a, b
-	data.inventory.namespace.shop["networking.k8s.io/v1"].Ingress[a].spec.rules == data.inventory.namespace.pay["networking.k8s.io/v1"].Ingress[b].spec.rules
+	some one in data.inventory.namespace.shop["networking.k8s.io/v1"].Ingress
+	some other in data.inventory.namespace.pay["networking.k8s.io/v1"].Ingress
+	one.spec.rules == other.spec.rules
 }
 `
 	compiled, err := Compile(p)

@@ -274,7 +274,9 @@ func TestTheManagersRollbacksAreNotReviewed(t *testing.T) {
 			reason: "anyone can send that name", reviewed: true,
 			request: tree{"userInfo": tree{"username": "mallory"}, "options": rollback},
 		},
-		"No user": {reason: "it isn't the manager", reviewed: true, request: tree{"userInfo": tree{}, "options": rollback}},
+		"No user": {
+			reason: "it isn't the manager", reviewed: true, request: tree{"userInfo": tree{}, "options": rollback},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
