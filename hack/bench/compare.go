@@ -114,7 +114,7 @@ func same(theirs, ours []string) error {
 	slices.Sort(theirs)
 	slices.Sort(ours)
 	if diff := cmp.Diff(theirs, ours); diff != "" {
-		return fmt.Errorf("Gatekeeper found %d violations, Evenkeel %d, and some differ (-Gatekeeper +Evenkeel):\n%s",
+		return fmt.Errorf("violations differ: %d of Gatekeeper, %d of Evenkeel (-Gatekeeper +Evenkeel):\n%s",
 			len(theirs), len(ours), diff)
 	}
 	if len(ours) == 0 {
