@@ -129,7 +129,6 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := newHandler(t, serving.Class(tc.policy), webhooktest.NewCatalog(t, tc.policy))
-			h.Self = "system:serviceaccount:evenkeel-system:evenkeel"
 			change := []func(tree){}
 			if tc.change != nil {
 				change = append(change, tc.change)
