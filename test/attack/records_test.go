@@ -105,6 +105,10 @@ var _ = Describe("A user who may write plans and slices, and no Deployment", fun
 				suite.AwaitAdmission(ctx)
 			})
 			unhook(ctx)
+			// The manager may have written them once more before it was killed: an update of an older
+			// version is a conflict before any policy is asked.
+			Expect(suite.Get(ctx, genuine)).To(Succeed())
+			Expect(suite.Get(ctx, records)).To(Succeed())
 
 			rem, slice := forgery(namespace, namespace, victim)
 			slice.Records = claims(victim)
