@@ -4,7 +4,6 @@ package manifest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"evenkeel.dev/evenkeel/internal/prose"
@@ -19,11 +18,11 @@ type gathering struct {
 	index int
 }
 
-func (r *reader) gather(opts Options, w *walker) ([]Document, error) {
-	g := gathering{opts: opts, problems: slices.Concat(w.problems, r.wrong)}
+func gather(parts []part, opts Options, w *walker) ([]Document, error) {
+	g := gathering{opts: opts, problems: w.problems}
 	last := -1
-	for i := range r.parts {
-		p := &r.parts[i]
+	for i := range parts {
+		p := &parts[i]
 		f := w.files[p.file]
 		if p.file != last {
 			g.index, last = 0, p.file

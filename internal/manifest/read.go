@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,14 +47,15 @@ func Read(ctx context.Context, paths []string, stdin io.Reader, opts Options) ([
 		}
 		w.add(path)
 	}
-	r := &reader{stdin: stdin}
-	for i, f := range w.files {
-		r.open(i, f)
-	}
-	if err := r.decodeAll(ctx); err != nil {
+	texts := make([][]part, len(w.files))
+	if err := inParallel(ctx, len(texts), func(i int) { texts[i] = open(i, w.files[i], stdin) }); err != nil {
 		return nil, err
 	}
-	return r.gather(opts, w)
+	parts := slices.Concat(texts...)
+	if err := inParallel(ctx, len(parts), func(i int) { parts[i].decode() }); err != nil {
+		return nil, err
+	}
+	return gather(parts, opts, w)
 }
 
 // part is one document of a file on its way to objects.
@@ -65,24 +67,17 @@ type part struct {
 	problem *Problem
 }
 
-// reader reads files into parts, and decodes these on all processors.
-type reader struct {
-	stdin io.Reader
-	parts []part
-	wrong []Problem
-}
-
-func (r *reader) open(number int, f file) {
+// open reads a file into parts.
+func open(number int, f file, stdin io.Reader) (parts []part) {
 	var text []byte
 	var err error
 	if f.path == Stdin {
-		text, err = io.ReadAll(r.stdin)
+		text, err = io.ReadAll(stdin)
 	} else {
 		text, err = os.ReadFile(f.path)
 	}
 	if err != nil {
-		r.wrong = append(r.wrong, Problem{File: f.path, Message: fmt.Sprintf("it can't be read: %v", err)})
-		return
+		return []part{{file: number, problem: &Problem{Message: fmt.Sprintf("it can't be read: %v", err)}}}
 	}
 	chunks, isJSON := []chunk(nil), false
 	if looksLikeJSON(text) {
@@ -92,17 +87,19 @@ func (r *reader) open(number int, f file) {
 		chunks = split(text)
 	}
 	for _, c := range chunks {
-		r.parts = append(r.parts, part{chunk: c, file: number, json: isJSON})
+		parts = append(parts, part{chunk: c, file: number, json: isJSON})
 	}
+	return parts
 }
 
-func (r *reader) decodeAll(ctx context.Context) error {
+// inParallel does a number of tasks on all processors.
+func inParallel(ctx context.Context, count int, do func(i int)) error {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(r.parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				r.parts[i].decode()
+			for i := int(next.Add(1)) - 1; i < count && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				do(i)
 			}
 		})
 	}
@@ -111,6 +108,9 @@ func (r *reader) decodeAll(ctx context.Context) error {
 }
 
 func (p *part) decode() {
+	if p.problem != nil {
+		return
+	}
 	read := decodeYAML
 	if p.json {
 		read = decodeJSON
