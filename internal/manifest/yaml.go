@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 	kjson "sigs.k8s.io/json"
@@ -18,7 +20,7 @@ import (
 // decodeYAML reads one YAML document as kubectl does. A key that is written twice is an error, and so is anything that
 // follows the document, which the library skips silently.
 func decodeYAML(text []byte) (any, error) {
-	raw, err := yaml.YAMLToJSONStrict(text)
+	value, err := valueOf(text)
 	var unsupported *json.UnsupportedValueError
 	if errors.As(err, &unsupported) {
 		return nil, errors.New(".inf and .nan can't be written as JSON: give a number")
@@ -29,9 +31,59 @@ func decodeYAML(text []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return value, nil
+}
+
+// maxDepth is how deep sigs.k8s.io/json reads values within values.
+const maxDepth = 10_000
+
+// valueOf is the value that sigs.k8s.io/yaml and sigs.k8s.io/json make of a document by way of JSON. What comes out of
+// JSON as it went in doesn't take that way: it costs two thirds as much as the YAML library.
+func valueOf(text []byte) (any, error) {
+	var read any
+	if err := yamlv2.UnmarshalStrict(text, &read); err != nil {
+		return nil, err
+	}
+	if value, same := asJSON(read, maxDepth); same {
+		return value, nil
+	}
+	raw, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, err
+	}
 	var value any
 	err = kjson.UnmarshalCaseSensitivePreserveInts(raw, &value)
 	return value, err
+}
+
+// asJSON gives a value of the YAML library the types of JSON. It is false for what JSON may change: floating-point and
+// very large numbers, keys that aren't text, and text that isn't UTF-8.
+func asJSON(value any, depth int) (converted any, same bool) {
+	switch v := value.(type) {
+	case nil, bool:
+		return v, true
+	case string:
+		return v, utf8.ValidString(v)
+	case int:
+		return int64(v), true
+	case []any:
+		same = depth > 0
+		for i := 0; i < len(v) && same; i++ {
+			v[i], same = asJSON(v[i], depth-1)
+		}
+		return v, same
+	case map[any]any:
+		object := make(map[string]any, len(v))
+		for key, member := range v {
+			name, isText := key.(string)
+			if object[name], same = asJSON(member, depth-1); !same || !isText || !utf8.ValidString(name) {
+				return nil, false
+			}
+		}
+		return object, depth > 0
+	default:
+		return nil, false
+	}
 }
 
 // endsWithText reports that a document can't end before its text does. A block mapping or list at the margin is such a
@@ -41,7 +93,8 @@ func endsWithText(text []byte) bool {
 		switch first := line[0]; {
 		case first == '#', first == '\n', marks(line, "---") && blank(line):
 		case first >= 'a' && first <= 'z', first >= 'A' && first <= 'Z', marks(line, "-"):
-			return !bytes.ContainsAny(text, "\r\u0085\u2028\u2029")
+			return !slices.ContainsFunc([]string{"\r", "\u0085", "\u2028", "\u2029"},
+				func(end string) bool { return bytes.Contains(text, []byte(end)) })
 		default:
 			return false
 		}
