@@ -41,7 +41,7 @@ func TestProveFixFindsWhatItCreates(t *testing.T) {
 	for name, want := range map[string]string{"deny": "", "allow": "still violates: its namespace isn't isolated"} {
 		create := policy.Action{Type: policy.ActionCreate, Object: map[string]any{"apiVersion": "networking.k8s.io/v1",
 			"kind": "NetworkPolicy", "metadata": map[string]any{"name": name}}}
-		proven, err := check.ProveHarmless(t.Context(), policies.Snapshot(), subject, "isolated",
+		proven, err := check.ProveFix(t.Context(), policies.Snapshot(), subject, "isolated",
 			[]policy.Action{create}, time.Now())
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", name, err, want)

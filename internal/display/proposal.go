@@ -75,7 +75,7 @@ func (r Rollout) proposal(d *drawing) {
 func (r Rollout) group(d *drawing, g preview.Group) {
 	names := make([]string, 0, len(g.Targets))
 	for _, t := range g.Targets[:min(len(g.Targets), cmp.Or(r.Shown.Targets, usualNamed))] {
-		names = append(names, strings.TrimPrefix(Name(t), g.Kind+" "))
+		names = append(names, strings.TrimPrefix(t.String(), g.Kind+" "))
 	}
 	list := strings.Join(names, ", ")
 	if more := len(g.Targets) - len(names); more > 0 {

@@ -77,7 +77,7 @@ func (s Source) Lines() []string {
 		fmt.Sprintf("PolicySource %s/%s", s.Namespace, s.Name),
 		"  Repository  " + s.Spec.URL + ", " + followed(s.Spec.Ref) + inPath(s.Spec.Path),
 		"  Ready       " + state + ": " + oneLine(message),
-		fmt.Sprintf("  In force    %s, %d %s, applied %s", orNothing(s.Status.Revision), s.Status.Policies,
+		fmt.Sprintf("  In force    %s, %d %s, applied %s", orDash(s.Status.Revision), s.Status.Policies,
 			prose.Plural(int(s.Status.Policies), "policy"), s.since(s.Status.LastAppliedAt)),
 		fmt.Sprintf("  Answered    %s; %s", s.since(s.Status.LastFetchedAt), s.next()),
 	}
@@ -132,16 +132,9 @@ func inPath(path string) string {
 func shortRevision(revision string) string {
 	name, hash, found := strings.Cut(revision, ":")
 	if !found {
-		return orNothing(revision)
+		return orDash(revision)
 	}
 	return name + ":" + hash[:min(len(hash), 12)]
-}
-
-func orNothing(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 func (s Source) ago(at *metav1.Time) string { return duration.HumanDuration(s.Now.Sub(at.Time)) }

@@ -15,7 +15,7 @@ const shownTargets = 8
 func (r Rollout) targets(d *drawing) {
 	var flying, verified, undone, troubled, skipped []string
 	r.each(func(t v1alpha1.Target, rec v1alpha1.TargetRecord) {
-		line := fmt.Sprintf("%-14s %s", rec.State, Name(t.Object))
+		line := fmt.Sprintf("%-14s %s", rec.State, t.Object)
 		switch rec.State {
 		case v1alpha1.TargetIntent, v1alpha1.TargetApplied:
 			flying = append(flying, line+r.since(rec)+note(rec))
@@ -49,7 +49,7 @@ func (r Rollout) evidence(d *drawing) {
 	}
 	d.section("Evidence, as seen before anything was undone")
 	for i := range kept {
-		d.add(plain, "  %s, %s ago", Name(kept[i].Object), r.ago(kept[i].CollectedAt.Time))
+		d.add(plain, "  %s, %s ago", kept[i].Object, r.ago(kept[i].CollectedAt.Time))
 		for _, line := range kept[i].Lines() {
 			d.add(bad, "    %s", line)
 		}
@@ -86,12 +86,4 @@ func note(rec v1alpha1.TargetRecord) string {
 		return ": " + rec.Reason
 	}
 	return ": " + rec.Reason + ": " + rec.Message
-}
-
-// Name tells an object to people: "Deployment shop/web".
-func Name(ref v1alpha1.ObjectReference) string {
-	if ref.Namespace == "" {
-		return ref.Kind + " " + ref.Name
-	}
-	return ref.Kind + " " + ref.Namespace + "/" + ref.Name
 }

@@ -98,7 +98,7 @@ func (o *object) take(ctx context.Context, v *catalog.Result) string {
 	if reason := unfit(v.Definition, v.Actions); reason != "" {
 		return reason
 	}
-	resolved, err := check.ProveHarmless(ctx, o.snapshot, &o.subject, v.Policy, v.Actions, o.now)
+	resolved, err := check.ProveFix(ctx, o.snapshot, &o.subject, v.Policy, v.Actions, o.now)
 	if err != nil {
 		return err.Error()
 	}
