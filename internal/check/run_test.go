@@ -302,3 +302,23 @@ func TestOfKnowsWhichKindsLiveInNoNamespace(t *testing.T) {
 		t.Error("the document itself was changed")
 	}
 }
+
+func TestOfKnowsWhereEvenkeelsKindsLive(t *testing.T) {
+	definitions, err := manifest.Read(t.Context(), []string{"../../config/crd/bases"}, nil, manifest.Options{})
+	if err != nil || len(definitions) == 0 {
+		t.Fatalf("%d definitions, %v", len(definitions), err)
+	}
+	for _, d := range definitions {
+		spec := d.Object["spec"].(map[string]any)
+		kind := spec["names"].(map[string]any)["kind"].(string)
+		object := manifest.Document{Object: map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,
+			"metadata": map[string]any{"name": "a"}}}
+		want := kind + " a"
+		if spec["scope"] == "Namespaced" {
+			want = kind + " shop/a"
+		}
+		if got := check.Of([]manifest.Document{object}, "shop", nil)[0].Title(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
