@@ -107,6 +107,13 @@ func inParallel(ctx context.Context, count int, do func(i int)) error {
 	return ctx.Err()
 }
 
+// Value is what a YAML document holds, whatever that is, or why it can't be read and where.
+func Value(text []byte) (any, *Problem) {
+	p := part{chunk: chunk{text: text, line: 1}}
+	p.decode()
+	return p.value, p.problem
+}
+
 func (p *part) decode() {
 	if p.problem != nil {
 		return

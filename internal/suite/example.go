@@ -6,11 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
-	"strconv"
-
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -102,13 +97,9 @@ func readExamples(fsys fs.FS, dir string) ([]Example, error) {
 		return nil, wrong(0, fmt.Sprintf("the policy has no examples: write %s with an object that passes and one "+
 			"that violates: %v", ExamplesFile, err))
 	}
-	var content any
-	converted, err := yaml.YAMLToJSONStrict(text)
-	if err == nil {
-		err = kjson.UnmarshalCaseSensitivePreserveInts(converted, &content)
-	}
-	if err != nil {
-		return nil, wrong(rowOf(err), fmt.Sprintf("it isn't YAML: %v", err))
+	content, problem := manifest.Value(text)
+	if problem != nil {
+		return nil, wrong(problem.Line, problem.Message)
 	}
 	var examples []Example
 	lines := manifest.LinesOf(text)
@@ -127,18 +118,6 @@ func readExamples(fsys fs.FS, dir string) ([]Example, error) {
 		return nil, wrong(line, message)
 	}
 	return examples, nil
-}
-
-var yamlRow = regexp.MustCompile(`line (\d+):`)
-
-// rowOf is the line that an error of YAML names; 0 where it names none.
-func rowOf(err error) int {
-	found := yamlRow.FindStringSubmatch(err.Error())
-	if found == nil {
-		return 0
-	}
-	row, _ := strconv.Atoi(found[1])
-	return row
 }
 
 // checkExamples says what is wrong with the examples, and in which line; nothing where they can be run.
