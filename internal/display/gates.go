@@ -4,7 +4,6 @@ package display
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -150,13 +149,7 @@ func (r Rollout) keptBackBy(cb *v1alpha1.RemediationBreaker) string {
 			return "" // a person holds it open for all
 		}
 	}
-	if !r.isOpen(cb) {
-		return ""
-	}
-	elsewhere := slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
-		return slices.ContainsFunc(s.Targets, func(t v1alpha1.Target) bool { return t.Object.Namespace != only })
-	})
-	if !elsewhere {
+	if !r.isOpen(cb) || !r.anyTarget(func(namespace string) bool { return namespace != only }) {
 		return ""
 	}
 	return only

@@ -23,17 +23,16 @@ func (r Rollout) Line() string {
 
 // CoveredBy says whether a breaker covers the plan, or a part of its targets.
 func (r Rollout) CoveredBy(cb *v1alpha1.RemediationBreaker) bool {
-	switch cb.Spec.Scope.Type {
-	case v1alpha1.BreakerScopeGlobal:
-		return true
-	case v1alpha1.BreakerScopePolicy:
-		return cb.Spec.Scope.Policy == r.Remediation.Spec.Plan.Policy.Name
-	case v1alpha1.BreakerScopeNamespace:
-		return slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
-			return slices.ContainsFunc(s.Targets, func(t v1alpha1.Target) bool {
-				return t.Object.Namespace == cb.Spec.Scope.Namespace
-			})
-		})
+	scope := cb.Spec.Scope
+	if scope.Namespace == "" {
+		return scope.Policy == "" || scope.Policy == r.Remediation.Spec.Plan.Policy.Name
 	}
-	return false
+	return r.anyTarget(func(namespace string) bool { return namespace == scope.Namespace })
+}
+
+// anyTarget says whether the namespace of any target is such.
+func (r Rollout) anyTarget(is func(namespace string) bool) bool {
+	return slices.ContainsFunc(r.Slices, func(s v1alpha1.RemediationSlice) bool {
+		return slices.ContainsFunc(s.Targets, func(t v1alpha1.Target) bool { return is(t.Object.Namespace) })
+	})
 }

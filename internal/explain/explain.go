@@ -5,6 +5,7 @@ package explain
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -232,17 +233,6 @@ func (e *Explanation) breakers(ctx context.Context, reader client.Reader, now ti
 
 // covered says whether a breaker's scope concerns the object, by one of its policies.
 func (e *Explanation) covered(scope v1alpha1.BreakerScope) bool {
-	switch scope.Type {
-	case v1alpha1.BreakerScopeGlobal:
-		return true
-	case v1alpha1.BreakerScopeNamespace:
-		return scope.Namespace == e.Object.Namespace
-	case v1alpha1.BreakerScopePolicy:
-		for _, v := range e.Policies {
-			if v.Policy == scope.Policy {
-				return true
-			}
-		}
-	}
-	return false
+	return (scope.Namespace == "" || scope.Namespace == e.Object.Namespace) && (scope.Policy == "" ||
+		slices.ContainsFunc(e.Policies, func(v Verdict) bool { return v.Policy == scope.Policy }))
 }
