@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -26,8 +27,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/version"
 )
 
-// collectAt lets a check, which is short, collect garbage seldom; a memory limit
-// (GOMEMLIMIT) still holds.
+// collectAt lets a check, which is short, collect garbage seldom, unless GOGC says how often; a memory limit (GOMEMLIMIT)
+// still holds.
 const collectAt = 400
 
 // checkOptions are the flags of check.
@@ -106,7 +107,9 @@ func (o *checkOptions) run(cmd *cobra.Command, paths []string) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
+	}
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	documents, unread := manifest.Read(
 		ctx, paths, cmd.InOrStdin(), manifest.Options{
