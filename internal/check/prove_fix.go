@@ -27,10 +27,10 @@ type ProvenFix struct {
 	Object map[string]any
 }
 
-// ProveFix applies what a policy proposes for a subject to a copy, and proves it more strictly than a rollout does before
-// it writes: the object must change or another be made, the policy must find nothing afterwards, also where it looks up
-// what was made, and still match the object, and no policy, audited ones included, may find what it didn't find before.
-// The error says what doesn't hold.
+// ProveFix applies what a policy proposes for a subject to a copy, and proves it more strictly than a rollout does
+// before it writes: the object must change or another be made, the policy must find nothing afterwards, also where it
+// looks up what was made, and still match the object, and no policy, audited ones included, may find what it didn't
+// find before. The error says what doesn't hold.
 func ProveFix(ctx context.Context, snapshot *catalog.Snapshot, subject *Subject, name string, actions []policy.Action,
 	now time.Time) (ProvenFix, error) {
 	steps, after, err := action.Steps(subject.Object, actions, now)

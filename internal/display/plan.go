@@ -108,7 +108,8 @@ func tree(d *drawing, targets []preview.Target, shown int) {
 		if t.Reason != "" {
 			tone = bad
 		}
-		d.add(tone, "  %s %s", branch, t.Object.String()+note(v1alpha1.TargetRecord{Reason: t.Reason, Message: t.Message}))
+		d.add(tone, "  %s %s%s", branch, t.Object,
+			note(v1alpha1.TargetRecord{Reason: t.Reason, Message: t.Message}))
 		for line := range strings.Lines(t.Diff) {
 			line = strings.TrimRight(line, "\n")
 			d.add(diffTone(line), "  %s    %s", stem, line)

@@ -26,7 +26,8 @@ func read(tb testing.TB, text string) ([]manifest.Document, error) {
 }
 
 func TestReadRefusesWhatIsTooDeepForJSON(t *testing.T) {
-	text := "apiVersion: v1\nkind: X\na:\n" + strings.Repeat("- ", 6000) + strings.Repeat("[", 6000) + strings.Repeat("]", 6000)
+	text := "apiVersion: v1\nkind: X\na:\n" + strings.Repeat("- ", 6000) +
+		strings.Repeat("[", 6000) + strings.Repeat("]", 6000)
 	if _, err := read(t, text); err == nil || !strings.Contains(err.Error(), "exceeded max depth") {
 		t.Errorf("lists 12,000 deep, which kubectl can't send, gave %v", err)
 	}
@@ -46,16 +47,20 @@ func TestReadGivesTheValuesThatKubectlWouldSend(t *testing.T) {
 		"a binary value":               {"it is decoded, as the parser does it", "a: !!binary aGVsbG8=\n"},
 		"text that looks like a value": {"quotes make text", "a: \"yes\"\nb: '1'\n"},
 		"large numbers": {"int64 as far as it goes", "a: 9223372036854775807\nb: 9223372036854775808\n" +
-			"c: -9223372036854775808\nd: -9223372036854775809\ne: 1e20\nf: 4611686018427387904.0\ng: 9007199254740993.0\n"},
-		"numbers of YAML 1.1":          {"sexagesimal ones are text", "a: 1:30\nb: 0b11\nc: 0o17\nd: +1\ne: 1_0.5\nf: .5\n"},
-		"a number deep within":         {"all of the document is read", "a: [{b: [x, {c: 1, d: 1.0}]}]\n"},
-		"bytes that are no text":       {"JSON replaces them", "a: !!binary //79\nb: [!!binary /w==]\n? !!binary //8=\n: x\n"},
+			"c: -9223372036854775808\nd: -9223372036854775809\ne: 1e20\n" +
+			"f: 4611686018427387904.0\ng: 9007199254740993.0\n"},
+		"numbers of YAML 1.1": {
+			"sexagesimal ones are text", "a: 1:30\nb: 0b11\nc: 0o17\nd: +1\ne: 1_0.5\nf: .5\n"},
+		"a number deep within": {"all of the document is read", "a: [{b: [x, {c: 1, d: 1.0}]}]\n"},
+		"bytes that are no text": {
+			"JSON replaces them", "a: !!binary //79\nb: [!!binary /w==]\n? !!binary //8=\n: x\n"},
 		"characters that JSON escapes": {"they are kept", "a: <&>\nb: \"\\u2028\\0\\x80\\U0001F600\"\n"},
 		"nothing within":               {"empty isn't null", "a: {}\nb: []\nc: ''\nd: [{}, [], ~]\n"},
 		"anchors of several":           {"each is a value of its own", "a: &a [1, {b: c}]\nb: *a\nc: [*a, *a]\n"},
 		"merges of several":            {"all are followed", "a: &a {x: 1}\nb: &b {y: 2}\nc: {<<: [*a, *b], z: 3}\n"},
-		"tags":                         {"they set the type", "a: !!str 1\nb: !!int '1'\nc: !!float 1\nd: !x y\ne: !!timestamp 2026-01-01\n"},
-		"a key that is null or no":     {"only text may be empty", "'': a\nno: b\n0x10: c\n\"1\": d\n"},
+		"tags": {"they set the type", "a: !!str 1\nb: !!int '1'\nc: !!float 1\n" +
+			"d: !x y\ne: !!timestamp 2026-01-01\n"},
+		"a key that is null or no": {"only text may be empty", "'': a\nno: b\n0x10: c\n\"1\": d\n"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

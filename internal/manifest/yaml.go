@@ -73,17 +73,21 @@ func asJSON(value any, depth int) (converted any, same bool) {
 		}
 		return v, same
 	case map[any]any:
-		object := make(map[string]any, len(v))
-		for key, member := range v {
-			name, isText := key.(string)
-			if object[name], same = asJSON(member, depth-1); !same || !isText || !utf8.ValidString(name) {
-				return nil, false
-			}
-		}
-		return object, depth > 0
+		return asObject(v, depth)
 	default:
 		return nil, false
 	}
+}
+
+func asObject(value map[any]any, depth int) (object map[string]any, same bool) {
+	object = make(map[string]any, len(value))
+	for key, member := range value {
+		name, isText := key.(string)
+		if object[name], same = asJSON(member, depth-1); !same || !isText || !utf8.ValidString(name) {
+			return nil, false
+		}
+	}
+	return object, depth > 0
 }
 
 // endsWithText reports that a document can't end before its text does. A block mapping or list at the margin is such a

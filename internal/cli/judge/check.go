@@ -27,8 +27,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/version"
 )
 
-// collectAt lets a check, which is short, collect garbage seldom, unless GOGC says how often; a memory limit (GOMEMLIMIT)
-// still holds.
+// collectAt lets a check, which is short, collect garbage seldom, unless GOGC says how often; a memory limit
+// (GOMEMLIMIT) still holds.
 const collectAt = 400
 
 // checkOptions are the flags of check.
