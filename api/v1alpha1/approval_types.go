@@ -7,7 +7,6 @@ import (
 )
 
 // ApprovalDecision is a person's answer to a plan.
-// +kubebuilder:validation:Enum=Approve;Reject
 type ApprovalDecision string
 
 const (
@@ -91,6 +90,7 @@ type RemediationApprovalSpec struct {
 	ProposalDigest string `json:"proposalDigest,omitempty"`
 	// decision is Approve or Reject.
 	// +required
+	// +kubebuilder:validation:Enum=Approve;Reject
 	Decision ApprovalDecision `json:"decision"`
 	// comment says why, for the record.
 	// +optional
@@ -123,6 +123,7 @@ type ApprovalRecord struct {
 	ApprovalRef BoundReference `json:"approvalRef"`
 	// decision is Approve or Reject.
 	// +required
+	// +kubebuilder:validation:MaxLength=64
 	Decision ApprovalDecision `json:"decision"`
 	// approver is who answered.
 	// +optional

@@ -99,6 +99,7 @@ type RemediationBreakerStatus struct {
 	SLO *BreakerSLO `json:"slo,omitempty"`
 	// mode is the value of spec.mode that was last acted upon.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	Mode BreakerMode `json:"mode,omitempty"`
 	// lastHandledResetToken is the spec.resetToken that was acted upon.
 	// +optional
@@ -237,7 +238,7 @@ type ViolatingNamespace struct {
 }
 
 // SLOVerdict is what a service level objective says of automated writes.
-// +kubebuilder:validation:Enum=Within;Burning;Unknown
+// +kubebuilder:validation:MaxLength=64
 type SLOVerdict string
 
 const (

@@ -14,7 +14,7 @@ const PolicyBreakerPrefix = "policy-"
 const NamespaceBreakerPrefix = "namespace-"
 
 // BreakerState is the state of a circuit breaker.
-// +kubebuilder:validation:Enum=Closed;Open;HalfOpen
+// +kubebuilder:validation:MaxLength=64
 type BreakerState string
 
 const (
@@ -80,7 +80,6 @@ type RemediationBreakerList struct {
 }
 
 // BreakerMode says who decides whether a breaker is open.
-// +kubebuilder:validation:Enum=Automatic;ForcedOpen
 type BreakerMode string
 
 const (
@@ -101,6 +100,7 @@ type RemediationBreakerSpec struct {
 	// it, or until forcedOpenUntil: the kill switch. Absent means Automatic. To force it open asks for the verb
 	// open on the breaker, to release it for the verb reset.
 	// +optional
+	// +kubebuilder:validation:Enum=Automatic;ForcedOpen
 	Mode BreakerMode `json:"mode,omitempty"`
 	// forcedOpenUntil is when the breaker ceases by itself to be held open: from then on mode ForcedOpen means
 	// Automatic. Absent means that it is held open until a person releases it. It needs mode ForcedOpen. To remove it

@@ -56,6 +56,7 @@ type PolicyOverrideSpec struct {
 	// admissionAction is what becomes of a request whose object violates. One that is
 	// stricter than the policy declares changes nothing of that.
 	// +required
+	// +kubebuilder:validation:Enum=Deny;Warn;Audit
 	AdmissionAction AdmissionAction `json:"admissionAction"`
 	// expirationTime is when the override ends by itself, at most 7 days after it is asked
 	// for. From that moment on the policy is enforced as it declares.

@@ -5,7 +5,7 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // ScanState says whether the figures of a scan cover all that the policy matches.
-// +kubebuilder:validation:Enum=Pending;Complete;Incomplete
+// +kubebuilder:validation:MaxLength=64
 type ScanState string
 
 const (
@@ -51,12 +51,15 @@ type RegoPolicyStatus struct {
 type PolicyInForce struct {
 	// severity says how much a violation matters.
 	// +required
+	// +kubebuilder:validation:MaxLength=64
 	Severity Severity `json:"severity"`
 	// admissionAction says what becomes of a request whose object violates.
 	// +required
+	// +kubebuilder:validation:MaxLength=64
 	AdmissionAction AdmissionAction `json:"admissionAction"`
 	// remediationMode says how far remediation goes by itself.
 	// +required
+	// +kubebuilder:validation:MaxLength=64
 	RemediationMode RemediationMode `json:"remediationMode"`
 }
 

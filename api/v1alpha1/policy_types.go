@@ -9,7 +9,6 @@ import (
 
 // Severity says how much a violation matters, and with it the default of
 // failurePolicy.
-// +kubebuilder:validation:Enum=Critical;High;Medium;Low
 type Severity string
 
 // The severities, most urgent first.
@@ -31,7 +30,6 @@ const (
 )
 
 // AdmissionAction says what admission does with a deny or violation.
-// +kubebuilder:validation:Enum=Deny;Warn;Audit
 type AdmissionAction string
 
 const (
@@ -145,6 +143,7 @@ type RegoPolicySpec struct {
 	Owner string `json:"owner,omitempty"`
 	// severity says how much a violation matters. Default: Medium.
 	// +optional
+	// +kubebuilder:validation:Enum=Critical;High;Medium;Low
 	Severity Severity `json:"severity,omitempty"`
 	// runbookURL is where the person on call finds what to do. Required once
 	// admission.action is Deny or remediation.mode isn't Disabled.
@@ -251,6 +250,7 @@ type RegoLibrary struct {
 type Admission struct {
 	// action says what becomes of a request whose object violates. Default: Audit.
 	// +optional
+	// +kubebuilder:validation:Enum=Deny;Warn;Audit
 	Action AdmissionAction `json:"action,omitempty"`
 	// failurePolicy says what becomes of a request when the rule can't be evaluated.
 	// Default: Fail for Critical and High, Ignore for the others.
@@ -325,11 +325,11 @@ type Match struct {
 	ExcludedNamespaces []string `json:"excludedNamespaces,omitempty"`
 	// namespaceSelector chooses namespaces by their labels.
 	// +optional
-	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
 	// objectSelector chooses objects by their own labels. At admission an UPDATE
 	// is concerned when the old or the new object is selected.
 	// +optional
-	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
+	ObjectSelector *LabelSelector `json:"objectSelector,omitempty"`
 	// podTemplates extends a rule on Pods to the kinds that hold a pod template:
 	// Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job
 	// and CronJob. What such a workload's controller makes is then judged at the

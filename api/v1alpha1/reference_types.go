@@ -2,9 +2,7 @@
 
 package v1alpha1
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import ()
 
 // ReferencedKind names objects that rules may reference besides the one that they judge:
 // those in namespaces as data.inventory.namespace[namespace][groupVersion][kind][name], the
@@ -30,7 +28,7 @@ type ReferencedKind struct {
 	Kind string `json:"kind"`
 	// selector chooses objects by their labels; the rules don't see the others. Default: all.
 	// +optional
-	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Selector *LabelSelector `json:"selector,omitempty"`
 	// fields are what the rules see of each object besides apiVersion, kind, metadata.name and
 	// metadata.namespace, for example spec.rules or metadata.labels: names of fields from the
 	// object's root, with dots between them. A list is seen whole. Default: what the rules

@@ -74,6 +74,7 @@ type StrategyInForce struct {
 	Soak string `json:"soak"`
 	// onFailure says what happens when a wave fails its verification.
 	// +required
+	// +kubebuilder:validation:MaxLength=64
 	OnFailure FailureAction `json:"onFailure"`
 }
 

@@ -16,7 +16,7 @@ const OlderRequests = "only the latest 10 are kept; earlier ones, if there were 
 	"log, where it has one"
 
 // RequestAction is what a person asks of a plan, of a breaker or of a policy.
-// +kubebuilder:validation:Enum=ForceOpen;Release;Reset;Pause;Resume;Abort;Undo;Retry;Override;ClearOverride;OverrideWindows;RespectWindows
+// +kubebuilder:validation:MaxLength=64
 type RequestAction string
 
 const (

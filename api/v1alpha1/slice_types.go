@@ -18,7 +18,7 @@ const MaxSlices = 1500
 const MaxTargets = 100000
 
 // TargetState is where one target stands.
-// +kubebuilder:validation:Enum=Pending;Intent;Applied;Verified;Done;Previewed;Skipped;Failed;Reverted;RevertConflict
+// +kubebuilder:validation:MaxLength=64
 type TargetState string
 
 const (

@@ -230,9 +230,11 @@ type SourceOverride struct {
 	Policies []string `json:"policies,omitempty"`
 	// admissionAction takes the place of the policy's.
 	// +optional
+	// +kubebuilder:validation:Enum=Deny;Warn;Audit
 	AdmissionAction AdmissionAction `json:"admissionAction,omitempty"`
 	// remediationMode takes the place of the policy's remediation.mode.
 	// +optional
+	// +kubebuilder:validation:Enum=Disabled;DryRun;Manual;Automatic
 	RemediationMode RemediationMode `json:"remediationMode,omitempty"`
 	// parameters are merged into the policy's, as a JSON Merge Patch (RFC 7396):
 	// keys are set, lists are replaced, null removes a key.

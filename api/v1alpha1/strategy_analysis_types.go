@@ -84,7 +84,7 @@ type MetricRecord struct {
 	Failed int32 `json:"failed"`
 	// verdict is Running, Passed, Failed or Inconclusive.
 	// +optional
-	// +kubebuilder:validation:Enum=Running;Passed;Failed;Inconclusive
+	// +kubebuilder:validation:MaxLength=64
 	Verdict AnalysisVerdict `json:"verdict,omitempty"`
 	// message explains the verdict.
 	// +optional

@@ -68,7 +68,6 @@ type MaintenanceWindow struct {
 }
 
 // FailureAction says what happens when a wave fails its verification.
-// +kubebuilder:validation:Enum=Rollback;Hold
 type FailureAction string
 
 const (

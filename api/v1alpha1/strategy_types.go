@@ -10,7 +10,6 @@ import (
 )
 
 // RemediationMode says how far remediation goes by itself.
-// +kubebuilder:validation:Enum=Disabled;DryRun;Manual;Automatic
 type RemediationMode string
 
 const (
@@ -27,7 +26,6 @@ const (
 )
 
 // ActionType is what remediation may do.
-// +kubebuilder:validation:Enum=Patch;Create;Delete;Evict;Restart;Scale
 type ActionType string
 
 const (
@@ -87,12 +85,15 @@ type StrategyReference struct {
 type RolloutStrategy struct {
 	// mode says how far remediation goes by itself. Default: Disabled.
 	// +optional
+	// +kubebuilder:validation:Enum=Disabled;DryRun;Manual;Automatic
 	Mode RemediationMode `json:"mode,omitempty"`
 	// allowedActions are the verbs that the policy's fixes may use. Default: Patch.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
-	AllowedActions          []ActionType `json:"allowedActions,omitempty"`
+	// +kubebuilder:validation:items:Enum=Patch;Create;Delete;Evict;Restart;Scale
+	AllowedActions []ActionType `json:"allowedActions,omitempty"`
+
 	RemediationStrategySpec `json:",inline"`
 }
 
@@ -170,6 +171,7 @@ type RemediationStrategySpec struct {
 	Approval ApprovalStrategy `json:"approval,omitempty,omitzero"`
 	// onFailure says what happens when a wave fails its verification. Default: Rollback.
 	// +optional
+	// +kubebuilder:validation:Enum=Rollback;Hold
 	OnFailure FailureAction `json:"onFailure,omitempty"`
 	// rollbackScope says how much a rollback undoes. Default: Wave.
 	// +optional
@@ -215,10 +217,10 @@ type TargetSelector struct {
 	// example env: staging; for a Namespace, by its own. A cluster-scoped target
 	// has none and isn't chosen.
 	// +optional
-	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
 	// objectSelector chooses by the target's own labels.
 	// +optional
-	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
+	ObjectSelector *LabelSelector `json:"objectSelector,omitempty"`
 }
 
 // RolloutStage is a part of the fleet that is fixed before what comes after it.

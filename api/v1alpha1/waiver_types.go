@@ -169,7 +169,7 @@ type WaiverMatch struct {
 	// objectSelector chooses objects by their own labels. At admission the object
 	// as it would be counts.
 	// +optional
-	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
+	ObjectSelector *LabelSelector `json:"objectSelector,omitempty"`
 }
 
 // ClusterWaiverMatch says which objects a ClusterWaiver covers. Every part that is set

@@ -18,6 +18,7 @@ type WriteRecord struct {
 	// action is what is done: Patch (also for Restart and Scale), Create, Delete or
 	// Evict. Empty means Patch.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	Action ActionType `json:"action,omitempty"`
 	// subresource is where the patch is sent; empty for the object itself.
 	// +optional
@@ -143,7 +144,7 @@ type ExpectedContent struct {
 type PatchOperation struct {
 	// op is add, remove, replace, move, copy or test.
 	// +required
-	// +kubebuilder:validation:Enum=add;remove;replace;move;copy;test
+	// +kubebuilder:validation:MaxLength=64
 	Op string `json:"op"`
 	// path is a JSON Pointer (RFC 6901).
 	// +required

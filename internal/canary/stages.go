@@ -67,12 +67,12 @@ func readSelector(s v1alpha1.TargetSelector) (selector, error) {
 	var read selector
 	var err error
 	if s.NamespaceSelector != nil {
-		if read.namespace, err = metav1.LabelSelectorAsSelector(s.NamespaceSelector); err != nil {
+		if read.namespace, err = s.NamespaceSelector.Selector(); err != nil {
 			return selector{}, fmt.Errorf("namespaceSelector: %w", err)
 		}
 	}
 	if s.ObjectSelector != nil {
-		if read.own, err = metav1.LabelSelectorAsSelector(s.ObjectSelector); err != nil {
+		if read.own, err = s.ObjectSelector.Selector(); err != nil {
 			return selector{}, fmt.Errorf("objectSelector: %w", err)
 		}
 	}
@@ -186,10 +186,10 @@ func shrinkFirst(sizes []int32, most int32) []int32 {
 func SelectorText(s v1alpha1.TargetSelector) string {
 	var parts []string
 	if s.NamespaceSelector != nil {
-		parts = append(parts, "namespaces with "+metav1.FormatLabelSelector(s.NamespaceSelector))
+		parts = append(parts, "namespaces with "+metav1.FormatLabelSelector(s.NamespaceSelector.Kubernetes()))
 	}
 	if s.ObjectSelector != nil {
-		parts = append(parts, "objects with "+metav1.FormatLabelSelector(s.ObjectSelector))
+		parts = append(parts, "objects with "+metav1.FormatLabelSelector(s.ObjectSelector.Kubernetes()))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -20,12 +20,12 @@ func staged(size any, waves ...any) *v1alpha1.RolloutStrategy {
 	s := strategy(size, waves...)
 	s.Stages = []v1alpha1.RolloutStage{stage("staging", "staging"),
 		{Name: "batch", Selector: v1alpha1.TargetSelector{
-			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kind": "batch"}}}},
+			ObjectSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"kind": "batch"}}}},
 		stage("prod", "prod")}
 	s.Canary.Selector = &v1alpha1.TargetSelector{
-		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"env": "staging"}},
-		ObjectSelector: &metav1.LabelSelector{
-			MatchExpressions: []metav1.LabelSelectorRequirement{
+		NamespaceSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": "staging"}},
+		ObjectSelector: &v1alpha1.LabelSelector{
+			MatchExpressions: []v1alpha1.LabelSelectorRequirement{
 				{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"critical"}}}}}
 	return s
 }
@@ -37,8 +37,8 @@ func TestStages(t *testing.T) {
 	without := func(key string) *v1alpha1.RolloutStrategy {
 		s := strategy(nil)
 		s.Stages = []v1alpha1.RolloutStage{
-			{Name: "rest", Selector: v1alpha1.TargetSelector{NamespaceSelector: &metav1.LabelSelector{
-				MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Name: "rest", Selector: v1alpha1.TargetSelector{NamespaceSelector: &v1alpha1.LabelSelector{
+				MatchExpressions: []v1alpha1.LabelSelectorRequirement{
 					{Key: key, Operator: metav1.LabelSelectorOpDoesNotExist}}}}}}
 		return s
 	}
@@ -90,7 +90,7 @@ func TestStages(t *testing.T) {
 }
 
 func TestReadStagesRefusesSelectorsThatCantBeRead(t *testing.T) {
-	bad := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "env", Operator: "Near"}}}
+	bad := &v1alpha1.LabelSelector{MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "env", Operator: "Near"}}}
 	inStage, inCanary := strategy(nil), strategy(nil)
 	inStage.Stages = []v1alpha1.RolloutStage{
 		stage("a", "a"), {Name: "b", Selector: v1alpha1.TargetSelector{NamespaceSelector: bad}}}

@@ -145,7 +145,7 @@ func TestValidate(t *testing.T) {
 		"Stages say what they choose": {
 			strategy: with(stages(v1alpha1.RolloutStage{Name: "all"},
 				v1alpha1.RolloutStage{Name: "also",
-					Selector: v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{}}})),
+					Selector: v1alpha1.TargetSelector{ObjectSelector: &v1alpha1.LabelSelector{}}})),
 			want: []string{"stages[0].selector: it chooses every target",
 				"stages[1].selector: it chooses every target"},
 		},
@@ -160,8 +160,8 @@ func TestValidate(t *testing.T) {
 		},
 		"A canary is chosen by a selector that can be read": {
 			strategy: with(func(s *v1alpha1.RolloutStrategy) {
-				s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: &metav1.LabelSelector{
-					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}}}}
+				s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: &v1alpha1.LabelSelector{
+					MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}}}}
 			}),
 			want: []string{`canary.selector.objectSelector: "Near" is not a valid label selector operator`},
 		},
@@ -275,5 +275,5 @@ func falls(problems []canary.Problem) bool {
 // stage chooses namespaces by their label env.
 func stage(name, env string) v1alpha1.RolloutStage {
 	return v1alpha1.RolloutStage{Name: name, Selector: v1alpha1.TargetSelector{
-		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"env": env}}}}
+		NamespaceSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": v1alpha1.LabelValue(env)}}}}
 }

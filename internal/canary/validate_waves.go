@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -83,16 +82,12 @@ func checkStages(p *problems, stages []v1alpha1.RolloutStage) {
 // checkSelector refuses a selector that chooses everything by saying nothing:
 // it is more likely forgotten than meant.
 func checkSelector(p *problems, field string, s v1alpha1.TargetSelector) {
-	if empty(s.NamespaceSelector) && empty(s.ObjectSelector) {
+	if !s.NamespaceSelector.Selects() && !s.ObjectSelector.Selects() {
 		p.add(field, "it chooses every target: give namespaceSelector or objectSelector, or leave it out with what it "+
 			"belongs to")
 	}
-	_, err := metav1.LabelSelectorAsSelector(s.NamespaceSelector)
+	_, err := s.NamespaceSelector.Selector()
 	p.addErr(field+".namespaceSelector", err)
-	_, err = metav1.LabelSelectorAsSelector(s.ObjectSelector)
+	_, err = s.ObjectSelector.Selector()
 	p.addErr(field+".objectSelector", err)
-}
-
-func empty(s *metav1.LabelSelector) bool {
-	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
 }

@@ -104,7 +104,7 @@ func TestAPartialPassListsNoMoreThanItHasTo(t *testing.T) {
 				}
 			}
 			p := w.policy("owner")
-			p.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
+			p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": "prod"}}
 			w.set(p)
 			w.await("no namespace is known", see{nil, true, v1alpha1.ScanComplete, 2})
 			w.namespaces.Add(namespace("ns", "test"))

@@ -293,7 +293,7 @@ func TestScannerJudgesAnewWhenANamespaceChanges(t *testing.T) {
 	}
 	w.create(configMapResource, object("v1", "ConfigMap", "bad", nil))
 	p := w.policy("owner")
-	p.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
+	p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": "prod"}}
 	w.set(p)
 	w.await("while the namespace isn't known the object can't be judged", see{nil, true, v1alpha1.ScanComplete, 1})
 	if s, _ := w.index.Summary("owner", 0); s.Errors != 1 {

@@ -41,6 +41,39 @@ func TestEnumValuesAreStringsInYAML(t *testing.T) {
 	}
 }
 
+// TestEveryPlaceIsBounded: whatever can be of any length could fill etcd, and take as long to read as its writer likes.
+// Values of any structure are bounded by the API server's limit on a request alone.
+func TestEveryPlaceIsBounded(t *testing.T) {
+	visit(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {
+		bounded := true
+		switch {
+		case strings.Contains(path, ".metadata"), strings.Count(path, ".") == 1: // apiVersion and kind
+			// The API server checks them.
+		case schema.Type == "string":
+			bounded = schema.MaxLength != nil || schema.Enum != nil || schema.Format == "date-time"
+		case schema.Type == "array":
+			bounded = schema.MaxItems != nil
+		case schema.Type == "object" && schema.AdditionalProperties != nil:
+			bounded = schema.MaxProperties != nil
+		}
+		if !bounded {
+			t.Errorf("%s (%s) has no bound", path, schema.Type)
+		}
+	})
+}
+
+// TestWhatTheManagerWritesIsNoEnum: an older schema mustn't refuse a value that a later manager writes, nor a generated
+// client one that it doesn't know.
+func TestWhatTheManagerWritesIsNoEnum(t *testing.T) {
+	visit(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {
+		written := strings.Contains(path, ".status.") || strings.HasPrefix(path, "RemediationSlice.") ||
+			strings.Contains(path, ".spec.requests")
+		if written && schema.Enum != nil && !strings.HasSuffix(path, ".conditions[].status") {
+			t.Errorf("%s is an enum", path)
+		}
+	})
+}
+
 // visit calls do for every schema of every kind, with the path to it.
 func visit(t *testing.T, do func(path string, schema apiextensionsv1.JSONSchemaProps)) {
 	t.Helper()

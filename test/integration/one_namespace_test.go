@@ -36,7 +36,7 @@ var _ = Describe("A canary in one namespace", func() {
 					s.Canary.Soak = &metav1.Duration{Duration: 10 * time.Second}
 					s.Stages = []v1alpha1.RolloutStage{
 						{Name: "early", Selector: v1alpha1.TargetSelector{
-							ObjectSelector: &metav1.LabelSelector{MatchLabels: early}}}}
+							ObjectSelector: fixture.Selecting(early)}}}
 				}), func(p *v1alpha1.ClusterRegoPolicy) {
 					p.Spec.Match.Namespaces = append(p.Spec.Match.Namespaces, shop)
 				})

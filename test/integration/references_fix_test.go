@@ -122,7 +122,7 @@ var _ = Describe("A fix of a policy that refers to other objects", func() {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace+"-unique", namespace, uniqueState,
 			referring(v1alpha1.ReferencedKind{Kind: "ConfigMap"}), fixture.Enforced(v1alpha1.AdmissionWarn),
 			func(p *v1alpha1.ClusterRegoPolicy) {
-				p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: bystander.Labels}
+				p.Spec.Match.ObjectSelector = fixture.Selecting(bystander.Labels)
 			}))
 		suite.AwaitScan(ctx, namespace+"-unique", func(g Gomega, s *v1alpha1.ScanStatus) {
 			g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))

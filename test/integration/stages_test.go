@@ -33,8 +33,8 @@ func label(ctx context.Context, o client.Object, key, value string) {
 	Expect(suite.API.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 }
 
-func labelled(key, value string) *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
+func labelled(key, value string) *v1alpha1.LabelSelector {
+	return &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{key: v1alpha1.LabelValue(value)}}
 }
 
 // staged sets a stage for each environment, in order.

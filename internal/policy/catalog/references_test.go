@@ -7,7 +7,6 @@ import (
 	"errors"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -30,8 +29,12 @@ func sharing(t *testing.T, in Inventory, chosen ...map[string]string) *Snapshot 
 		p.Spec.Match.References = nil
 	}
 	for _, labels := range chosen {
-		p.Spec.Match.References = append(p.Spec.Match.References, v1alpha1.ReferencedKind{Kind: "ConfigMap",
-			Selector: &metav1.LabelSelector{MatchLabels: labels}})
+		selector := &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{}}
+		for key, value := range labels {
+			selector.MatchLabels[key] = v1alpha1.LabelValue(value)
+		}
+		p.Spec.Match.References = append(p.Spec.Match.References,
+			v1alpha1.ReferencedKind{Kind: "ConfigMap", Selector: selector})
 	}
 	if err := c.Set(p); err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ type constraintMatch struct {
 	Scope              string                   `json:"scope"`
 	Namespaces         []string                 `json:"namespaces"`
 	ExcludedNamespaces []string                 `json:"excludedNamespaces"`
-	LabelSelector      *metav1.LabelSelector    `json:"labelSelector"`
-	NamespaceSelector  *metav1.LabelSelector    `json:"namespaceSelector"`
+	LabelSelector      *v1alpha1.LabelSelector  `json:"labelSelector"`
+	NamespaceSelector  *v1alpha1.LabelSelector  `json:"namespaceSelector"`
 	Name               string                   `json:"name"`
 }
 

@@ -108,14 +108,14 @@ func (c *candidate) judgedAtOwner(r *policy.Request) bool {
 	}
 	_, made := Maker(c.definition, r)
 	return made && c.definition.Spec.Admission.Action != v1alpha1.AdmissionDeny &&
-		!Selects(c.definition.Spec.Match.ObjectSelector)
+		!c.definition.Spec.Match.ObjectSelector.Selects()
 }
 
 // NeedsNamespace says that the policy can't be said to concern the request or
 // not, because it selects namespaces by label and the request doesn't hold its
 // namespace's object.
 func NeedsNamespace(p *v1alpha1.ClusterRegoPolicy, r *policy.Request) bool {
-	return Selects(p.Spec.Match.NamespaceSelector) &&
+	return p.Spec.Match.NamespaceSelector.Selects() &&
 		r.Namespace != "" && r.NamespaceObject == nil && !isNamespace(r)
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -77,7 +76,7 @@ func judgesAllThatComes(p *v1alpha1.ClusterRegoPolicy) bool {
 
 // selectsForEver says that a namespace which the selector leaves out can't come to be
 // selected: it asks for nothing but the label that holds the namespace's name.
-func selectsForEver(written *metav1.LabelSelector) bool {
+func selectsForEver(written *v1alpha1.LabelSelector) bool {
 	if written == nil {
 		return true
 	}
@@ -86,7 +85,7 @@ func selectsForEver(written *metav1.LabelSelector) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(written.MatchExpressions, func(e metav1.LabelSelectorRequirement) bool {
+	return !slices.ContainsFunc(written.MatchExpressions, func(e v1alpha1.LabelSelectorRequirement) bool {
 		return e.Key != corev1.LabelMetadataName
 	})
 }

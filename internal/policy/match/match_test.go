@@ -72,8 +72,8 @@ func clusterScoped(group, kind string) *policy.Request {
 	}
 }
 
-func selecting(key, value string) *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
+func selecting(key, value string) *v1alpha1.LabelSelector {
+	return &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{key: v1alpha1.LabelValue(value)}}
 }
 
 func TestMatch(t *testing.T) {
@@ -233,7 +233,7 @@ func withSelector(m concern, key, value string) concern {
 }
 
 func emptySelector(m concern) concern {
-	m.NamespaceSelector = &metav1.LabelSelector{}
+	m.NamespaceSelector = &v1alpha1.LabelSelector{}
 	return m
 }
 
@@ -293,9 +293,9 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func badSelector() *metav1.LabelSelector {
-	return &metav1.LabelSelector{
-		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpIn}}}
+func badSelector() *v1alpha1.LabelSelector {
+	return &v1alpha1.LabelSelector{
+		MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpIn}}}
 }
 
 func TestKinds(t *testing.T) {

@@ -21,7 +21,7 @@ func JudgedAtOwner(p *v1alpha1.ClusterRegoPolicy, obj map[string]any) bool {
 }
 
 func ownedByJudged(p *v1alpha1.ClusterRegoPolicy, kind GroupKind, obj map[string]any) bool {
-	if !reachesTemplates(p) || Selects(p.Spec.Match.ObjectSelector) {
+	if !reachesTemplates(p) || p.Spec.Match.ObjectSelector.Selects() {
 		return false
 	}
 	if kind != policy.PodKind() && !ViaPodTemplate(p, kind) {

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -135,18 +134,12 @@ func Namespaces(m *v1alpha1.Match) (named func(namespace string) bool, err error
 	}, nil
 }
 
-// Selects says that a selector is written and leaves something out. An empty one
-// selects everything, as in Kubernetes.
-func Selects(written *metav1.LabelSelector) bool {
-	return written != nil && len(written.MatchLabels)+len(written.MatchExpressions) > 0
-}
-
 // selector is nil when it would leave nothing out.
-func selector(field string, written *metav1.LabelSelector) (labels.Selector, error) {
-	if !Selects(written) {
+func selector(field string, written *v1alpha1.LabelSelector) (labels.Selector, error) {
+	if !written.Selects() {
 		return nil, nil //nolint:nilnil // no selector is neither an error nor a selector
 	}
-	prepared, err := metav1.LabelSelectorAsSelector(written)
+	prepared, err := written.Selector()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}

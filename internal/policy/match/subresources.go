@@ -51,7 +51,7 @@ func checkSubresources(p *v1alpha1.ClusterRegoPolicy) error {
 	case slices.Contains(operations, v1alpha1.OperationConnect) && !connects:
 		return fmt.Errorf("spec.admission.operations: CONNECT concerns subresources only: name them in " +
 			"spec.match.resources[].subresources, for example exec of Pod")
-	case len(found) > 0 && Selects(p.Spec.Match.ObjectSelector):
+	case len(found) > 0 && p.Spec.Match.ObjectSelector.Selects():
 		return fmt.Errorf("spec.match.objectSelector: what is sent to %s bears no labels, so none would be selected: "+
 			"leave the selector out, or use namespaceSelector", found[0])
 	}

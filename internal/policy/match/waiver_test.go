@@ -39,7 +39,7 @@ func judged(kind, namespace, name string, labels map[string]any) *policy.Request
 
 func TestWaiverCovers(t *testing.T) {
 	pods := []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
-	legacy := &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "legacy"}}
+	legacy := &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"tier": "legacy"}}
 	unnamed := judged("Pod", "shop", "web-x7", nil)
 	unnamed.Name = ""
 	untagged := judged("Pod", "shop", "web", nil)
@@ -150,8 +150,8 @@ func TestNewWaiverNamesTheField(t *testing.T) {
 			`spec.match.names: "web[0-9]" can't match`},
 		"a bad selector": {"shop",
 			covering(v1alpha1.WaiverMatch{
-				ObjectSelector: &metav1.LabelSelector{
-					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}),
+				ObjectSelector: &v1alpha1.LabelSelector{
+					MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}),
 			"spec.match.objectSelector: "},
 		"a wildcard kind": {"shop",
 			covering(v1alpha1.WaiverMatch{

@@ -14,7 +14,6 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -217,7 +216,7 @@ func TestALookupWithoutReferencesIsAnError(t *testing.T) {
 
 func TestASelectorChoosesWhatIsLookedUp(t *testing.T) {
 	chosen := theIngresses
-	chosen.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"public": "true"}}
+	chosen.Selector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"public": "true"}}
 	compiled, err := Compile(hostsPolicy(chosen))
 	if err != nil {
 		t.Fatal(err)

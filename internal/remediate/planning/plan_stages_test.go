@@ -20,7 +20,7 @@ import (
 )
 
 func byEnv(env string) v1alpha1.TargetSelector {
-	return v1alpha1.TargetSelector{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"env": env}}}
+	return v1alpha1.TargetSelector{NamespaceSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": v1alpha1.LabelValue(env)}}}
 }
 
 // stagedDraft holds a number of objects in each environment; "" is cluster scope,
@@ -63,7 +63,7 @@ func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RolloutStra
 // brave draws the canary from objects with a label that each third one has.
 func brave(s *v1alpha1.RolloutStrategy) {
 	s.Canary.Selector = &v1alpha1.TargetSelector{
-		ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"brave": "true"}}}
+		ObjectSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"brave": "true"}}}
 }
 
 func TestBuildGoesStageByStage(t *testing.T) {

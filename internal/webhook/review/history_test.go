@@ -101,9 +101,9 @@ func newHistory(t *rapid.T) *history {
 			m.ExcludedNamespaces = rapid.SampledFrom([][]string{nil, nil, nil, {"bank"}, {"sh*"}}).Draw(
 				t, "excludedNamespaces")
 			m.NamespaceSelector = rapid.SampledFrom(
-				[]*metav1.LabelSelector{nil, nil, labelsAre("env", "prod"),
+				[]*v1alpha1.LabelSelector{nil, nil, labelsAre("env", "prod"),
 					labelsAre("kubernetes.io/metadata.name", "shop")}).Draw(t, "namespaceSelector")
-			m.ObjectSelector = rapid.SampledFrom([]*metav1.LabelSelector{nil, nil, labelsAre("tier", "x")}).Draw(
+			m.ObjectSelector = rapid.SampledFrom([]*v1alpha1.LabelSelector{nil, nil, labelsAre("tier", "x")}).Draw(
 				t, "labelSelector")
 			h.condition = rapid.SampledFrom([]string{"", "", "", notByCI, tierless, specChanges}).Draw(
 				t, "matchConditions")
@@ -115,8 +115,8 @@ func newHistory(t *rapid.T) *history {
 	return h
 }
 
-func labelsAre(key, value string) *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
+func labelsAre(key, value string) *v1alpha1.LabelSelector {
+	return &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{key: v1alpha1.LabelValue(value)}}
 }
 
 // step does one thing that somebody may do.

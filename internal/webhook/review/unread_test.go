@@ -97,7 +97,7 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 	elsewhere := func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.ExcludedNamespaces = []string{"shop"} }
 	exempt := func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Exempt.Users = []string{"ann"} }
 	labelled := func(p *v1alpha1.ClusterRegoPolicy) {
-		p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}
+		p.Spec.Match.ObjectSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"tier": "web"}}
 	}
 	cases := map[string]struct {
 		reason  string
@@ -155,7 +155,7 @@ func TestAWaiverByNameLetsInWhatCannotBeRead(t *testing.T) {
 	if got := answerOf(t, h, sentAs(t, serving.TooMany)); !got.Allowed {
 		t.Errorf("by name: %+v", got.Status)
 	}
-	e.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	e.Spec.Match.ObjectSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"app": "web"}}
 	if err := c.SetWaiver(e); err != nil {
 		t.Fatal(err)
 	}

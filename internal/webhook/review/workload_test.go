@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/match"
@@ -67,11 +65,11 @@ func podReview(pod tree, user string) tree {
 
 func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 	labelled := func(p *v1alpha1.ClusterRegoPolicy) {
-		p.Spec.Match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+		p.Spec.Match.ObjectSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"app": "web"}}
 	}
 	selecting := func(key, value string) func(*v1alpha1.ClusterRegoPolicy) {
 		return func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
+			p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{key: v1alpha1.LabelValue(value)}}
 		}
 	}
 	only := func(ops ...v1alpha1.Operation) func(*v1alpha1.ClusterRegoPolicy) {

@@ -107,8 +107,8 @@ func TestPolicyCheck(t *testing.T) {
 		},
 		"a bad selector is told by its field": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) {
-				p.Spec.Match.ObjectSelector = &metav1.LabelSelector{
-					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
+				p.Spec.Match.ObjectSelector = &v1alpha1.LabelSelector{
+					MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
 			}},
 			want: []string{"objectSelector"},
 		},

@@ -59,8 +59,8 @@ func TestWaiverHandler(t *testing.T) {
 	reason := func(e *v1alpha1.Waiver) { e.Spec.Reason = "told better" }
 	misspelt := func(e *v1alpha1.Waiver) { e.Spec.Policies = append(e.Spec.Policies, "no-privilege") }
 	selecting := func(e *v1alpha1.Waiver) {
-		e.Spec.Match.ObjectSelector = &metav1.LabelSelector{
-			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
+		e.Spec.Match.ObjectSelector = &v1alpha1.LabelSelector{
+			MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
 	}
 	cases := map[string]struct {
 		reason  string

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
 // ignoreLabel on a Namespace keeps Gatekeeper's webhook from being asked of what lives in it.
@@ -116,11 +115,11 @@ func exemptions(w *admissionregistrationv1.ValidatingWebhook, ignored []unstruct
 	others []string) {
 	const judge = "Gatekeeper's webhook is asked only %s (%s of its configuration), and policies judge all: %s"
 	namespaces, rest := byNamespace(w.NamespaceSelector, ignored)
-	if match.Selects(rest) {
+	if narrows(rest) {
 		others = append(others, fmt.Sprintf(judge, "in namespaces that match "+metav1.FormatLabelSelector(rest),
 			"namespaceSelector", "give each constraint this namespaceSelector"))
 	}
-	if match.Selects(w.ObjectSelector) {
+	if narrows(w.ObjectSelector) {
 		others = append(others, fmt.Sprintf(judge,
 			"of objects that match "+metav1.FormatLabelSelector(w.ObjectSelector), "objectSelector",
 			"give each constraint this labelSelector"))
@@ -134,6 +133,10 @@ func exemptions(w *admissionregistrationv1.ValidatingWebhook, ignored []unstruct
 			"give the policies these spec.admission.matchConditions once they are written"))
 	}
 	return namespaces, others
+}
+
+func narrows(s *metav1.LabelSelector) bool {
+	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
 }
 
 // byNamespace are the namespaces that a selector leaves out by name or by the label of those to be ignored, and what

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -31,7 +30,7 @@ func ReferenceOf(k *v1alpha1.ReferencedKind, fields []string) (Reference, error)
 	selector := labels.Everything()
 	if k.Selector != nil {
 		var err error
-		if selector, err = metav1.LabelSelectorAsSelector(k.Selector); err != nil {
+		if selector, err = k.Selector.Selector(); err != nil {
 			return Reference{}, fmt.Errorf("the selector of the reference to %s: %w", k.Kind, err)
 		}
 	}
