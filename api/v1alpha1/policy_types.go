@@ -121,9 +121,8 @@ type ClusterRegoPolicyList struct {
 }
 
 // RegoPolicySpec is the desired state of a ClusterRegoPolicy. A policy that acts, by
-// admission.action: Deny or a remediation.mode, needs an owner and a runbook.
+// admission.action: Deny or a remediation.mode, needs an owner.
 // +kubebuilder:validation:XValidation:rule="has(self.owner) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="owner is required once admission.action is Deny or remediation.mode isn't Disabled: name the team that answers for the rule, which is notified when it does harm"
-// +kubebuilder:validation:XValidation:rule="has(self.runbookURL) || !(has(self.admission) && has(self.admission.action) && self.admission.action == 'Deny' || has(self.remediation) && has(self.remediation.mode) && self.remediation.mode != 'Disabled')",message="runbookURL is required once admission.action is Deny or remediation.mode isn't Disabled: anyone who is refused or paged must know where to look"
 // +kubebuilder:validation:XValidation:rule="has(self.rego) != has(self.templateRef)",message="give exactly one of rego, which is the rule itself, and templateRef, which names the RegoTemplate that has it"
 type RegoPolicySpec struct {
 	// title is one line for people, shown in messages and dashboards.
@@ -145,8 +144,8 @@ type RegoPolicySpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Critical;High;Medium;Low
 	Severity Severity `json:"severity,omitempty"`
-	// runbookURL is where the person on call finds what to do. Required once
-	// admission.action is Deny or remediation.mode isn't Disabled.
+	// runbookURL is where the person on call finds what to do. Without it, the
+	// API server warns if admission.action is Deny or remediation.mode isn't Disabled.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^https?://.+`
 	// +kubebuilder:validation:MaxLength=1024

@@ -52,12 +52,6 @@ func TestTheSchemaRefusesPolicies(t *testing.T) {
 		"that fixes, without an owner": {func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Owner, p.Spec.Remediation.Mode = "", "DryRun"
 		}, "owner is required"},
-		"that refuses without a runbook": {func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.RunbookURL, p.Spec.Admission.Action = "", "Deny"
-		}, "must know where to look"},
-		"that fixes without a runbook": {func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.RunbookURL, p.Spec.Remediation.Mode = "", "Manual"
-		}, "must know where to look"},
 		"of unknown severity": {func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Severity = "Fatal" }, "spec.severity"},
 		"whose runbook is no link": {func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.RunbookURL = "ask Bob"

@@ -158,9 +158,11 @@ func outcome(rem *v1alpha1.Remediation) error {
 	if rem.Status.Succeeded() {
 		return nil
 	}
-	return command.Exit(command.ExitFailed,
-		fmt.Errorf("remediation %s ended as %s; runbook: %s", rem.Name, rem.Status.Phase,
-			rem.Spec.Plan.Policy.RunbookURL))
+	ended := fmt.Sprintf("remediation %s ended as %s", rem.Name, rem.Status.Phase)
+	if runbook := rem.Spec.Plan.Policy.RunbookURL; runbook != "" {
+		ended += "; runbook: " + runbook
+	}
+	return command.Exit(command.ExitFailed, errors.New(ended))
 }
 
 // show draws the picture on a terminal, and a line for a change elsewhere.

@@ -252,26 +252,23 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 			files:  hats("#   - https://example.com/hats", "#   - example.com/hats"),
 			want:   []string{"hats/hats.rego:6: related_resources: the first ref isn't the runbook's URL"},
 		},
-		"missing owner, runbook and title of a policy that refuses": {
+		"missing owner and title of a policy that refuses": {
 			reason: "all at once; somebody is called at night",
 			files: map[string]string{"hats/hats.rego": strings.NewReplacer(
 				"# title: No hats\n", "", "#   match:",
 				"#   admission: {action: Deny}\n#   match:").Replace(minimalHead + goodBody)},
 			want: []string{
 				"hats/hats.rego:1: organizations: the owner is missing, and the policy refuses requests or remediates",
-				"hats/hats.rego:1: related_resources: the runbook is missing, and the policy refuses requests or " +
-					"remediates",
 				"hats/hats.rego:1: title: it is missing",
 			},
 		},
-		"missing owner and runbook of a policy that remediates": {
+		"missing owner of a policy that remediates": {
 			reason: "a dry run is planned too",
 			files: map[string]string{
 				"hats/hats.rego": strings.Replace(
 					minimalHead, "#   match:", "#   remediation: {mode: DryRun}\n#   match:", 1) + goodBody},
 			want: []string{
 				"hats/hats.rego:1: organizations: the owner is missing",
-				"hats/hats.rego:1: related_resources: the runbook is missing",
 			},
 		},
 		"values that aren't known": {

@@ -240,6 +240,22 @@ func TestPolicyHandler(t *testing.T) {
 	}
 }
 
+func TestAPolicyThatActsWithoutARunbookIsAcceptedWithAWarning(t *testing.T) {
+	for action, want := range map[string]bool{"Deny": true, "Warn": false} {
+		p := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAction(action)))
+		p.Spec.RunbookURL = ""
+		review := webhooktest.Review("CREATE", policyTree(t, p), nil,
+			webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"))
+		h := &PolicyHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Checker: newChecker(webhooktest.Kinds())}
+		review["request"].(tree)["object"] = withWho(t, review)
+		got := webhooktest.Ask(t, h, review)
+		if warned := strings.Contains(strings.Join(got.Warnings, "\n"), "spec.runbookURL is missing"); !got.Allowed ||
+			warned != want {
+			t.Errorf("%s: allowed %t, warnings %q", action, got.Allowed, got.Warnings)
+		}
+	}
+}
+
 func TestAPolicyWarnsOfKindsThatOnlyTheScanJudges(t *testing.T) {
 	events := webhooktest.WithResources("", "Event")
 	cases := map[string]struct {

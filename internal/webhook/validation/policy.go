@@ -99,6 +99,7 @@ func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (servin
 	found := h.Checker.Check(&p, before)
 	if len(found) == 0 {
 		resp.Warnings = append(h.withoutTemplate(&p), h.Checker.notServed(&p, before)...)
+		resp.Warnings = append(resp.Warnings, withoutRunbook(&p)...)
 		resp.Warnings = append(resp.Warnings, notAtAdmission(&p)...)
 		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
 		resp.Warnings = append(resp.Warnings, h.strategyWarnings(&p)...)
@@ -165,6 +166,13 @@ func (h *PolicyHandler) withoutTemplate(p *v1alpha1.ClusterRegoPolicy) []string 
 	}
 	return []string{fit("there is no RegoTemplate %q: the policy comes into force as written once there is",
 		p.Spec.TemplateRef.Name)}
+}
+
+func withoutRunbook(p *v1alpha1.ClusterRegoPolicy) []string {
+	if !p.Spec.Acts() || p.Spec.RunbookURL != "" {
+		return nil
+	}
+	return []string{"spec.runbookURL is missing: set it, so that people who are refused or paged find what to do"}
 }
 
 // notAtAdmission warns whoever expects a policy to refuse what admission never
