@@ -168,8 +168,6 @@ const (
 	ReasonHealthUnknown = "HealthUnknown"
 	// ReasonMissingPermissions: the controller may not write some target's kind.
 	ReasonMissingPermissions = "MissingPermissions"
-	// ReasonPolicyUnavailable: the policy's revision can't be evaluated right now.
-	ReasonPolicyUnavailable = "PolicyUnavailable"
 	// ReasonVerificationFailed: a target didn't pass verification.
 	ReasonVerificationFailed = "VerificationFailed"
 	// ReasonNoViableCanary: no candidate could be written as a canary.

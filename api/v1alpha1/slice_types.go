@@ -168,7 +168,7 @@ const (
 // EndpointSlice it has neither spec nor status: the records are the only data that a write
 // can be undone from, and tools that back objects up leave a status out.
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster,shortName=remslice,categories=evenkeel
+// +kubebuilder:resource:scope=Cluster,shortName=remslice
 // +kubebuilder:printcolumn:name="Remediation",type=string,JSONPath=`.remediation`
 // +kubebuilder:printcolumn:name="Index",type=integer,JSONPath=`.index`
 // +kubebuilder:printcolumn:name="Targets",type=integer,JSONPath=`.progress.targets`

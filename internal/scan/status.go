@@ -52,9 +52,17 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 		conditions = append(conditions,
 			kube.ConditionTrue(v1alpha1.ConditionOverridden, v1alpha1.ReasonPolicyOverridden, c.Override.String()))
 	}
-	conditions = append(conditions, referencesKnown(p, c)...)
+	known := referencesKnown(p, c)
+	if i := slices.IndexFunc(known, isFalse); i >= 0 && meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady) {
+		// It isn't enforced; the objects are listed again and again.
+		conditions = slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionReady })
+		conditions = append(conditions, kube.Underway(v1alpha1.ReasonReferencesUnknown, known[i].Message)...)
+	}
+	conditions = append(conditions, known...)
 	kube.SetConditions(p, now.Time, conditions...)
 }
+
+func isFalse(c metav1.Condition) bool { return c.Status == metav1.ConditionFalse }
 
 func scanStatus(s *index.Summary) *v1alpha1.ScanStatus {
 	out := &v1alpha1.ScanStatus{
