@@ -26,14 +26,20 @@ const (
 	maxDepth = 5000
 	// bytesOfCell is how much text counts as one value.
 	bytesOfCell = 64
+	// cellsOfStep is how many values are compared, hashed or sorted in about the time of a step.
+	cellsOfStep = 16
 	// longText is from how many bytes on it may take longer to compare, search or hash a text than a few
 	// steps do, and longArray likewise for the elements of an array that are looked at one after the other.
 	longText, longArray = 4096, 256
+	// digitsOfInteger is how long a number may be that is compared as an integer; the time for any other grows with the
+	// square of its digits.
+	digitsOfInteger = 19
 )
 
 // Budget bounds an evaluation. Where a bound isn't positive there is none.
 type Budget struct {
-	// Steps is how many turns of loops and calls of functions there may be.
+	// Steps is how many turns of loops and calls of functions there may be; large values that are compared, hashed or
+	// sorted count for more.
 	Steps int64
 	// Values is how many values may be made: collections, their elements, what built-in
 	// functions give, each 64 bytes of a text as one.
@@ -103,7 +109,9 @@ func large(t *ast.Term) bool {
 	switch v := t.Value.(type) {
 	case ast.String:
 		return len(v) >= longText
-	case ast.Number, ast.Boolean, ast.Null:
+	case ast.Number:
+		return len(v) > digitsOfInteger
+	case ast.Boolean, ast.Null:
 		return false
 	case *ast.Array:
 		return v.Len() > 0
@@ -118,26 +126,79 @@ func isLongText(t *ast.Term) bool {
 	return ok && len(text) >= longText
 }
 
-// before asks whether to stop before a value becomes an element of a set, which may take long.
+// before weighs a value that becomes an element of a set: equal ones are compared, and all are sorted some time.
 func (m *machine) before(element *ast.Term) outcome {
-	if text, ok := element.Value.(ast.String); ok && len(text) < longText || !large(element) {
+	if !large(element) {
 		return next
 	}
-	return m.inspect()
+	return m.weigh(element)
 }
 
-// beforeEntry does so before a key and its value become an entry of an object.
+// beforeEntry does so with a key and its value that become an entry of an object.
 func (m *machine) beforeEntry(key, value *ast.Term) outcome {
-	if !large(key) && !isLongText(value) {
-		return next
+	if large(key) && m.weigh(key) == failed {
+		return failed
 	}
-	return m.inspect()
+	return m.beforeHash(value)
 }
 
-// beforeBoth does so before two values are compared: with one that isn't large, that doesn't take long.
+// beforeHash does so with a text that is hashed.
+func (m *machine) beforeHash(t *ast.Term) outcome {
+	if !isLongText(t) {
+		return next
+	}
+	return m.weigh(t)
+}
+
+// beforeBoth weighs the smaller of two values that are compared: with one that isn't large, that doesn't take long.
 func (m *machine) beforeBoth(a, b *ast.Term) outcome {
 	if !large(a) || !large(b) {
 		return next
 	}
+	return m.weigh(a, b)
+}
+
+// weigh takes steps for what is done with all parts of the smallest of values at once, which nothing stops, and asks
+// whether to go on with it.
+func (m *machine) weigh(values ...*ast.Term) outcome {
+	if m.limit.Steps > 0 {
+		least := (m.limit.Steps - m.steps + 1) * cellsOfStep
+		for _, t := range values {
+			least = min(least, cellsOf(t.Value, least))
+		}
+		m.steps += least / cellsOfStep
+	}
 	return m.inspect()
+}
+
+// cellsOf is how many parts a value has, written out, each 64 bytes of a text as one, and a number as the square of its
+// length; most or more where it has as many.
+func cellsOf(v ast.Value, most int64) (cells int64) {
+	switch v := v.(type) {
+	case ast.String:
+		return 1 + int64(len(v))/bytesOfCell
+	case ast.Number:
+		return 1 + int64(len(v))*int64(len(v))/bytesOfCell
+	case *ast.Array:
+		for i := 0; i < v.Len() && cells < most; i++ {
+			cells += cellsOf(v.Elem(i).Value, most-cells)
+		}
+	case ast.Set, ast.Object:
+		cells = cellsOfKeys(v, most)
+	}
+	return 1 + cells
+}
+
+func cellsOfKeys(v ast.Value, most int64) (cells int64) {
+	add := func(t *ast.Term) bool {
+		cells += cellsOf(t.Value, most-cells)
+		return cells >= most
+	}
+	switch v := v.(type) {
+	case ast.Set:
+		v.Until(add)
+	case ast.Object:
+		v.Until(func(key, value *ast.Term) bool { return add(key) || add(value) })
+	}
+	return cells
 }

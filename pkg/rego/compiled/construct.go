@@ -70,7 +70,7 @@ func appends(array int, value operand) step {
 	return func(m *machine, f frame) outcome {
 		// The term is changed, not replaced: all registers that hold it see what it gets.
 		t, v := f[array], value.get(f)
-		if isLongText(v) && m.inspect() == failed {
+		if m.beforeHash(v) == failed {
 			return failed
 		}
 		t.Value = t.Value.(*ast.Array).Append(v)

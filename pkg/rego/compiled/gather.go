@@ -60,7 +60,11 @@ func (b *body) comprehension(s *ir.BlockStmt, array ir.Local) (step, int, error)
 // put appends to the array that is being gathered.
 func put(value operand) step {
 	return func(m *machine, f frame) outcome {
-		m.pile = append(m.pile, value.get(f))
+		t := value.get(f)
+		if m.beforeHash(t) == failed {
+			return failed
+		}
+		m.pile = append(m.pile, t)
 		return m.made(1)
 	}
 }
@@ -83,7 +87,7 @@ func (b *body) written(stmts []ir.Stmt, array ir.Local) (step, int) {
 		list := make([]*ast.Term, len(elements))
 		for i, element := range elements {
 			list[i] = element.get(f)
-			if isLongText(list[i]) && m.inspect() == failed {
+			if m.beforeHash(list[i]) == failed {
 				return failed
 			}
 		}
@@ -106,7 +110,7 @@ func (b *body) writtenObject(stmts []ir.Stmt, object ir.Local) (step, int) {
 		items := make([][2]*ast.Term, len(keys))
 		for i, key := range keys {
 			items[i] = ast.Item(key, values[i].get(f))
-			if isLongText(items[i][1]) && m.inspect() == failed {
+			if m.beforeHash(items[i][1]) == failed {
 				return failed
 			}
 		}

@@ -22,7 +22,7 @@ func (m *machine) recall(to *function, f frame) (hash int, found *kept) {
 		if t == nil {
 			continue
 		}
-		if isLongText(t) && m.inspect() == failed {
+		if m.beforeHash(t) == failed {
 			return hash, &kept{value: stopped}
 		}
 		hash += t.Hash()
