@@ -28,6 +28,9 @@ const (
 	bytesOfCell = 64
 	// cellsOfStep is how many values are compared, hashed or sorted in about the time of a step.
 	cellsOfStep = 16
+	// fewCells is how many values may be made before elements and keys are weighed: most rules look at parts of the
+	// input only, and weighing those takes longer than anything else that is done with them.
+	fewCells = 1000
 	// longText is from how many bytes on it may take longer to compare, search or hash a text than a few
 	// steps do, and longArray likewise for the elements of an array that are looked at one after the other.
 	longText, longArray = 4096, 256
@@ -126,23 +129,27 @@ func isLongText(t *ast.Term) bool {
 	return ok && len(text) >= longText
 }
 
-// before weighs a value that becomes an element of a set: equal ones are compared, and all are sorted some time.
+// before weighs a value that becomes an element of a set or a key: equal ones are compared, and all are sorted some
+// time. As long as few values were made, rules make a large one on purpose only.
 func (m *machine) before(element *ast.Term) outcome {
 	if !large(element) {
 		return next
 	}
+	if m.cells < fewCells && !isLongText(element) {
+		return m.inspect()
+	}
 	return m.weigh(element)
 }
 
-// beforeEntry does so with a key and its value that become an entry of an object.
+// beforeEntry does so before a key and its value become an entry of an object.
 func (m *machine) beforeEntry(key, value *ast.Term) outcome {
-	if large(key) && m.weigh(key) == failed {
+	if m.before(key) == failed {
 		return failed
 	}
 	return m.beforeHash(value)
 }
 
-// beforeHash does so with a text that is hashed.
+// beforeHash weighs a text that is hashed.
 func (m *machine) beforeHash(t *ast.Term) outcome {
 	if !isLongText(t) {
 		return next

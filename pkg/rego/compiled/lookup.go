@@ -77,7 +77,7 @@ func dot(target int, source, key operand) step {
 		return plain
 	}
 	return func(m *machine, f frame) outcome {
-		if k := key.get(f); k != nil && large(k) && m.weigh(k) == failed {
+		if k := key.get(f); k != nil && m.before(k) == failed {
 			return failed
 		}
 		return plain(m, f)
