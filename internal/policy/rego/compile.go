@@ -41,6 +41,8 @@ type Compiled struct {
 	templates bool
 	// costly is that of compile.Compiled, or set for large parameters.
 	costly bool
+	// heads are those of budget.Guard.
+	heads map[*ast.Expr]*ast.Term
 	// taken says that Gatekeeper takes the rule violation.
 	taken bool
 	// readsNamespace says that the rules may read the object's Namespace, and lookups what they may read of other
@@ -87,6 +89,7 @@ func Compile(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 		compiler: built.Compiler,
 		rules:    make(map[string]rule, len(names)),
 		costly:   built.Costly,
+		heads:    budget.HeadsOf(built.Compiler.Modules),
 		entry:    entry,
 		engine:   Topdown,
 		shared:   &shared{},

@@ -17,17 +17,17 @@ import (
 	"evenkeel.dev/evenkeel/pkg/rego/compiled"
 )
 
-// evalCompiled evaluates the rules by the compiled engine within a time. The reason says why topdown must evaluate
-// them instead: anything at all went wrong.
+// evalCompiled evaluates the rules by the compiled engine within a time, and says what it spent. The reason says why
+// topdown must evaluate them instead: anything at all went wrong.
 func (c *Compiled) evalCompiled(ctx context.Context, in *Input, allowed time.Duration) (
-	decision policy.Decision, reason string) {
+	decision policy.Decision, spent time.Duration, reason string) {
+	watch := budget.NewBrief(allowed)
 	defer func() {
+		spent = watch.Stop()
 		if cause := recover(); cause != nil {
 			reason = policy.ReasonEvaluationFailed // topdown says what it is
 		}
 	}()
-	watch := budget.NewBrief(allowed)
-	defer watch.Stop()
 	options := &compiled.Options{
 		Fields: in.fields(c), Data: in.data(), Strict: c.definition.Spec.Rego.Strict(),
 		Budget:  compiled.Budget{Steps: compiledSteps, Values: compiledValues},
@@ -43,9 +43,9 @@ func (c *Compiled) evalCompiled(ctx context.Context, in *Input, allowed time.Dur
 	err := cmp.Or(eval.decide(&decision), watch.Refused())
 	e.End()
 	if err != nil {
-		return policy.Decision{}, whyLeft(err)
+		return policy.Decision{}, 0, whyLeft(err)
 	}
-	return decision, ""
+	return decision, 0, ""
 }
 
 // whyLeft distinguishes a bound of the compiled engine's own from any other error.

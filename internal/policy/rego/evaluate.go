@@ -46,9 +46,8 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 	case c.WhyTopdown() != nil:
 		why = policy.ReasonNotCompilable
 	case c.engine == CompiledEngine:
-		to.spent = limit / compiledShare
 		var decision policy.Decision
-		if decision, why = c.evalCompiled(ctx, in, to.spent); why == "" {
+		if decision, to.spent, why = c.evalCompiled(ctx, in, limit/compiledShare); why == "" {
 			return decision
 		}
 	}
@@ -145,7 +144,7 @@ func (c *Compiled) evaluation(in *Input, guarded bool) (e *evaluation, err error
 		store:   &store{data: in.data().Value},
 	}
 	if guarded || c.costly || in.inventory != nil || in.tooLarge() {
-		e.guard = &budget.Guard{}
+		e.guard = &budget.Guard{Heads: c.heads}
 	}
 	return e, nil
 }

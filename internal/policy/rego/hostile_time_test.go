@@ -19,11 +19,13 @@ func hostileToTime() map[string]string {
 	out := map[string]string{}
 	out["shared parts in the body of a not"] = "import future.keywords.not\nx if not {\n" + chain("a") + chain("b") +
 		"\ta40 != b40\n}\n" + `deny contains "x" if x`
-	out["gathered parts, doubled"] =
-		"x0 := [1 | some _ in numbers.range(1, 2000)]\ny0 := [1 | some _ in numbers.range(1, 2000)]\n" +
-			doubledTen("x") + doubledTen("y") +
-			"a := [x10 | some _ in numbers.range(1, 100000)]\nb := [y10 | some _ in numbers.range(1, 100000)]\n" +
-			`deny contains "x" if a != b`
+	for how, ask := range map[string]string{"": "a != b", " by in": "not a in [1, b]"} {
+		out["gathered parts, doubled"+how] =
+			"x0 := [1 | some _ in numbers.range(1, 2000)]\ny0 := [1 | some _ in numbers.range(1, 2000)]\n" +
+				doubledTen("x") + doubledTen("y") +
+				"a := [x10 | some _ in numbers.range(1, 100000)]\nb := [y10 | some _ in numbers.range(1, 100000)]\n" +
+				`deny contains "x" if ` + ask
+	}
 	out["long texts gathered"] = long +
 		`deny contains "x" if [mb | some _ in numbers.range(1, 200000)] != [mb2 | some _ in numbers.range(1, 200000)]`
 	out["objects gathered"] = `a := [json.unmarshal(t) | some t in [s]]` +

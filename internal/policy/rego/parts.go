@@ -98,7 +98,7 @@ func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*as
 	defer func() {
 		switch cause := recover(); cause {
 		case nil:
-		case budget.ErrDeep, budget.ErrCopied:
+		case budget.ErrDeep, budget.ErrCopied, budget.ErrGathered:
 			err = fmt.Errorf("%w: %w", budget.ErrMemory, cause.(error))
 		default:
 			err = fmt.Errorf("the engine panicked: %v", cause)

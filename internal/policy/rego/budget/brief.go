@@ -23,6 +23,7 @@ func (r *refusals) Refused() error { return r.first }
 
 // Brief ends an evaluation of one part by time alone. It is a topdown.Cancel.
 type Brief struct {
+	begin time.Time
 	timer *time.Timer
 	over  atomic.Bool
 	refusals
@@ -30,7 +31,7 @@ type Brief struct {
 
 // NewBrief begins an evaluation's time.
 func NewBrief(allowed time.Duration) *Brief {
-	b := &Brief{}
+	b := &Brief{begin: now()}
 	b.timer = time.AfterFunc(allowed, b.Cancel)
 	return b
 }
@@ -41,5 +42,8 @@ func (b *Brief) Cancel() { b.over.Store(true) }
 // Cancelled reports whether the evaluation must stop.
 func (b *Brief) Cancelled() bool { return b.over.Load() }
 
-// Stop ends it; it stops nothing any more.
-func (b *Brief) Stop() { b.timer.Stop() }
+// Stop ends it, and says how long it took; it stops nothing any more.
+func (b *Brief) Stop() time.Duration {
+	b.timer.Stop()
+	return now().Sub(b.begin)
+}

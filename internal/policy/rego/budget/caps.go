@@ -41,7 +41,10 @@ func limits() []limit {
 			elements},
 		{"array.flatten", "the operand, with those that it holds, holds at most 250,000 elements", nestedElements},
 		{"numbers.range numbers.range_step", "at most 250,000 numbers", numbersOfRange},
-		{"and or set_diff cast_set intersection minus union sort object.remove object.filter",
+		{"equal neq gt gte lt lte", "the smaller operand is at most 4 MiB when written out", comparison},
+		{"internal.member_2 internal.member_3", "the product of the value's size and the number of elements, or the " +
+			"collection, is at most 64 MiB", ofMember},
+		{"and or set_diff cast_set intersection minus union max min sort object.remove object.filter",
 			"the operands are at most 16 MiB when written out; numbers have at most 400 digits", compared},
 		{"object.union object.union_n json.marshal yaml.marshal internal.template_string providers.aws.sign_req " +
 			"strings.reverse base64.decode base64.encode base64url.decode base64url.encode base64url.encode_no_pad " +
@@ -50,7 +53,8 @@ func limits() []limit {
 			"the operands are at most 4 MiB when written out", sizes(maxText)},
 		{"concat", "the result is at most 4 MiB", ofConcat},
 		{"sprintf", "widths, and all arguments for each verb, are at most 64 MiB together", ofSprintf},
-		{"json.unmarshal json.is_valid split strings.split_n", "the text is at most 1 MiB", sizes(maxParsed)},
+		{"json.unmarshal json.is_valid split strings.split_n", "the text is at most 1 MiB; numbers that it is parsed " +
+			"into have at most 400 digits", sizes(maxParsed)},
 		{"yaml.unmarshal yaml.is_valid", "the text is at most 1 MiB with its aliases written out, and the squares of " +
 			"how many keys each mapping has are at most 256 million together", ofYAML},
 		{"replace", "the product of the lengths of text and replacement is at most 64 MiB", ofReplace},
@@ -95,23 +99,43 @@ func init() {
 		if original == nil {
 			panic("OPA has no built-in function " + name)
 		}
+		if name == ast.JSONUnmarshal.Name {
+			original = withoutLongNumbers(name, original)
+		}
 		ast.BuiltinMap[name].CanSkipBctx = false // the location is in the error
 		topdown.RegisterBuiltinFunc(name, capped(name, l.check, original))
 	}
 }
 
-// capped has a call that is too large fail, and the evaluation remember it.
+// capped has a call that is too large fail.
 func capped(name string, check func([]*ast.Term) error, original topdown.BuiltinFunc) topdown.BuiltinFunc {
 	return func(bctx topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
 		if err := check(operands); err != nil {
-			err = &topdown.Error{Code: topdown.BuiltinErr, Location: bctx.Location, Message: name + ": " + err.Error()}
-			if r, ok := bctx.Cancel.(interface{ refuse(why error) }); ok {
-				r.refuse(err)
-			}
-			return err
+			return refuse(name, bctx.Location, bctx.Cancel, err)
 		}
 		return original(bctx, operands, iter)
 	}
+}
+
+// withoutLongNumbers has a call that gives a long number fail.
+func withoutLongNumbers(name string, original topdown.BuiltinFunc) topdown.BuiltinFunc {
+	return func(bctx topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
+		return original(bctx, operands, func(t *ast.Term) error {
+			if longNumberIn(t) {
+				return refuse(name, bctx.Location, bctx.Cancel, errLongNumber)
+			}
+			return iter(t)
+		})
+	}
+}
+
+// refuse is the error of a call, which the evaluation remembers.
+func refuse(name string, at *ast.Location, evaluation topdown.Cancel, why error) error {
+	err := &topdown.Error{Code: topdown.BuiltinErr, Location: at, Message: name + ": " + why.Error()}
+	if r, ok := evaluation.(interface{ refuse(why error) }); ok {
+		r.refuse(err)
+	}
+	return err
 }
 
 func atMost(what string, is, most int64) error {
@@ -133,6 +157,24 @@ func sizes(most int64) func([]*ast.Term) error {
 	return func(operands []*ast.Term) error {
 		return atMost("the size of its operands in bytes", total(operands, most), most)
 	}
+}
+
+// comparison takes as long as the smaller of two values is large.
+func comparison(operands []*ast.Term) error {
+	smaller := Size(operands[1].Value, maxText)
+	if smaller > maxText {
+		smaller = Size(operands[0].Value, maxText)
+	}
+	return atMost("the size of the smaller value in bytes", smaller, maxText)
+}
+
+// ofMember compares a value with each element, of which it looks at no more than the value is large.
+func ofMember(operands []*ast.Term) error {
+	value, collection := operands[len(operands)-2], operands[len(operands)-1]
+	if times(Size(value.Value, maxProduct), lengthOf(collection)) <= maxProduct {
+		return nil
+	}
+	return sizes(maxProduct)([]*ast.Term{collection})
 }
 
 func elements(operands []*ast.Term) error {

@@ -150,10 +150,22 @@ func digits(operands []*ast.Term) error {
 		number, isNumber := operand.Value.(ast.Number)
 		text, isText := operand.Value.(ast.String)
 		if isNumber && !fewDigits(string(number)) || isText && !fewDigits(string(text)) {
-			return fmt.Errorf("a number has more than %d digits", maxDigits)
+			return errLongNumber
 		}
 	}
 	return nil
+}
+
+// errLongNumber is for a number that takes long to calculate or compare with.
+var errLongNumber = fmt.Errorf("a number has more than %d digits", maxDigits)
+
+func longNumberIn(value *ast.Term) (found bool) {
+	ast.WalkTerms(value, func(part *ast.Term) bool {
+		number, ok := part.Value.(ast.Number)
+		found = found || ok && !fewDigits(string(number))
+		return found
+	})
+	return found
 }
 
 // ofNumbers is for a collection of numbers, whose product has the digits of all.

@@ -15,6 +15,8 @@ var (
 	ErrDeep = errors.New("it compares too much at once")
 	// ErrCopied is for a copy that is too large.
 	ErrCopied = errors.New("an input or a value that `with` copies is too large")
+	// ErrGathered is for an array of texts that are too long together.
+	ErrGathered = errors.New("it gathers too many long texts")
 )
 
 const (
@@ -23,12 +25,32 @@ const (
 	Large = 512 << 10
 	// maxCopied is how large what topdown copies for one `with` may be, written out: some 10 MB of memory.
 	maxCopied = 1 << 20
+	// maxGathered is how long the texts may be together that array comprehensions gather: each is hashed in the end.
+	maxGathered = 2 << 30
 )
 
 // Guard ends what topdown does between two calls of Cancelled: it compares arrays element by element, each on the stack
-// of the one before, and copies all of the input or of data for each `with` that replaces a part. Its events double the
-// time of an evaluation.
-type Guard struct{ events int }
+// of the one before, copies all of the input or of data for each `with` that replaces a part, and hashes all elements
+// of an array comprehension at once. Its events double the time of an evaluation.
+type Guard struct {
+	// Heads are the terms that array comprehensions gather, by the first expressions of their bodies.
+	Heads            map[*ast.Expr]*ast.Term
+	events, gathered int
+}
+
+// HeadsOf finds the array comprehensions of modules.
+func HeadsOf(modules map[string]*ast.Module) map[*ast.Expr]*ast.Term {
+	heads := map[*ast.Expr]*ast.Term{}
+	for _, module := range modules {
+		ast.WalkTerms(module, func(t *ast.Term) bool {
+			if gathers, ok := t.Value.(*ast.ArrayComprehension); ok {
+				heads[gathers.Body[0]] = gathers.Term
+			}
+			return false
+		})
+	}
+	return heads
+}
 
 var _ topdown.QueryTracer = &Guard{}
 
@@ -38,10 +60,18 @@ func (*Guard) Enabled() bool { return true }
 // Config is topdown.QueryTracer.
 func (*Guard) Config() topdown.TraceConfig { return topdown.TraceConfig{} }
 
-// TraceEvent is topdown.QueryTracer. It panics with ErrDeep or ErrCopied.
+// TraceEvent is topdown.QueryTracer. It panics with ErrDeep, ErrCopied or ErrGathered.
 func (g *Guard) TraceEvent(event topdown.Event) {
 	if g.events++; g.events%stepsBetweenLooks == 0 && deep() {
 		panic(ErrDeep)
+	}
+	if body, ok := event.Node.(ast.Body); ok && event.Op == topdown.ExitOp && g.Heads[body[0]] != nil {
+		if text, ok := event.Plug(g.Heads[body[0]]).Value.(ast.String); ok {
+			g.gathered += len(text)
+		}
+		if g.gathered > maxGathered {
+			panic(ErrGathered)
+		}
 	}
 	expr, ok := event.Node.(*ast.Expr)
 	if !ok || event.Op != topdown.EvalOp || !ReplacesPart(expr) {

@@ -10,13 +10,17 @@ import (
 )
 
 // Size is about the length of a value's JSON in bytes; where that is longer than most, more than most. Values share
-// parts, so that a small one may be astronomically large when it is written out.
+// parts, so that a small one may be astronomically large when it is written out. A number beyond 64 bits counts for the
+// text that takes as long to compare: the square of its digits.
 func Size(v ast.Value, most int64) int64 {
 	const around = 2
 	switch v := v.(type) {
 	case ast.String:
 		return around + int64(len(v))
 	case ast.Number:
+		if digits := int64(len(v)); digits > 19 {
+			return 100 + digits + digits*digits/40
+		}
 		return around + int64(len(v))
 	case *ast.Array:
 		bytes := int64(around)

@@ -4,6 +4,7 @@ package budget_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -44,6 +45,34 @@ func TestAComparisonEndsBeforeItsStackOverflows(t *testing.T) {
 		cause := panicOf(func() { _, _ = guarded.Run(t.Context()) })
 		if err, _ := cause.(error); !errors.Is(err, budget.ErrDeep) {
 			t.Fatalf("it ends with %v, want %v", cause, budget.ErrDeep)
+		}
+	}
+}
+
+// TestLongTextsAreGatheredInBounds has an array comprehension hold one text of a megabyte thousands of times.
+func TestLongTextsAreGatheredInBounds(t *testing.T) {
+	for n, want := range map[int]error{1000: nil, 3000: budget.ErrGathered} {
+		compiler, err := ast.CompileModules(map[string]string{"test.rego": fmt.Sprintf("package test\n"+
+			"p := count([t | t := sprintf(\"%%1000000d\", [1]); some _ in numbers.range(1, %d)])", n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		guarded := topdown.NewQuery(ast.MustParseBody("data.test.p")).WithCompiler(compiler).
+			WithQueryTracer(&budget.Guard{Heads: budget.HeadsOf(compiler.Modules)})
+		cause := panicOf(func() { _, err = guarded.Run(t.Context()) })
+		if got, _ := cause.(error); err != nil || !errors.Is(got, want) {
+			t.Errorf("%d times: it ends with %v, %v, want %v", n, err, cause, want)
+		}
+	}
+}
+
+// TestLongNumbersArentParsed has digits of which a comparison takes the square.
+func TestLongNumbersArentParsed(t *testing.T) {
+	for n, want := range map[int]int{400: 1, 401: 0} {
+		query := prepared(t, fmt.Sprintf("package test\np if { json.unmarshal(sprintf(`{\"a\": [1%%0%dd]}`, [1])) }", n-1))
+		answers, err := query().WithStrictBuiltinErrors(false).Run(t.Context())
+		if err != nil || len(answers) != want {
+			t.Errorf("%d digits: %d answers, %v, want %d", n, len(answers), err, want)
 		}
 	}
 }

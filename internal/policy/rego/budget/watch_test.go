@@ -3,7 +3,9 @@
 package budget
 
 import (
+	"encoding/json"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,6 +79,40 @@ func TestAPartThatHoldsTooMuchIsStopped(t *testing.T) {
 	<-time.After(4 * interval)
 	if w.Cancelled() || w.Exhausted() {
 		t.Error("the next part is stopped, too")
+	}
+}
+
+// TestWhatIsComparedIsBounded has one value of a few parts stand for 2^60, when it is written out.
+func TestWhatIsComparedIsBounded(t *testing.T) {
+	small, large := ast.MustParseTerm(`["a"]`), ast.MustParseTerm(`["a"]`)
+	for range 60 {
+		large = ast.ArrayTerm(large, large)
+	}
+	many := make([]*ast.Term, 100_000)
+	for i := range many {
+		many[i] = small
+	}
+	list, long := ast.ArrayTerm(many...), ast.NumberTerm(json.Number(strings.Repeat("1", 15_000)))
+	for name, tc := range map[string]struct {
+		operands []*ast.Term
+		check    func([]*ast.Term) error
+		allowed  bool
+	}{
+		"with what is small":     {[]*ast.Term{large, small}, comparison, true},
+		"what is small":          {[]*ast.Term{small, large}, comparison, true},
+		"both are large":         {[]*ast.Term{large, large}, comparison, false},
+		"long numbers":           {[]*ast.Term{long, long}, comparison, false},
+		"a small element":        {[]*ast.Term{small, list}, ofMember, true},
+		"a large one of few":     {[]*ast.Term{large, small}, ofMember, true},
+		"a key and an element":   {[]*ast.Term{large, small, list}, ofMember, true},
+		"large ones":             {[]*ast.Term{large, ast.ArrayTerm(small, large)}, ofMember, false},
+		"the largest of a few":   {[]*ast.Term{list}, compared, true},
+		"the largest of them":    {[]*ast.Term{ast.ArrayTerm(large, large)}, compared, false},
+		"a sort of long numbers": {[]*ast.Term{ast.ArrayTerm(long, long, long, long)}, compared, false},
+	} {
+		if err := tc.check(tc.operands); (err == nil) != tc.allowed {
+			t.Errorf("%s: %v, allowed %v", name, err, tc.allowed)
+		}
 	}
 }
 
