@@ -26,8 +26,8 @@ const (
 	maxDepth = 5000
 	// bytesOfCell is how much text counts as one value.
 	bytesOfCell = 64
-	// cellsOfStep is how many values are compared, hashed or sorted in about the time of a step.
-	cellsOfStep = 16
+	// bytesOfStep is how large a value may be that is compared, hashed or sorted in about the time of a step.
+	bytesOfStep = 256
 	// fewCells is how many values may be made before elements and keys are weighed: most rules look at parts of the
 	// input only, and weighing those takes longer than anything else that is done with them.
 	fewCells = 1000
@@ -169,43 +169,11 @@ func (m *machine) beforeBoth(a, b *ast.Term) outcome {
 // whether to go on with it.
 func (m *machine) weigh(values ...*ast.Term) outcome {
 	if m.limit.Steps > 0 {
-		least := (m.limit.Steps - m.steps + 1) * cellsOfStep
+		least := (m.limit.Steps - m.steps + 1) * bytesOfStep
 		for _, t := range values {
-			least = min(least, cellsOf(t.Value, least))
+			least = min(least, Size(t.Value, least))
 		}
-		m.steps += least / cellsOfStep
+		m.steps += least / bytesOfStep
 	}
 	return m.inspect()
-}
-
-// cellsOf is how many parts a value has, written out, each 64 bytes of a text as one, and a number as the square of its
-// length; most or more where it has as many.
-func cellsOf(v ast.Value, most int64) (cells int64) {
-	switch v := v.(type) {
-	case ast.String:
-		return 1 + int64(len(v))/bytesOfCell
-	case ast.Number:
-		return 1 + int64(len(v))*int64(len(v))/bytesOfCell
-	case *ast.Array:
-		for i := 0; i < v.Len() && cells < most; i++ {
-			cells += cellsOf(v.Elem(i).Value, most-cells)
-		}
-	case ast.Set, ast.Object:
-		cells = cellsOfKeys(v, most)
-	}
-	return 1 + cells
-}
-
-func cellsOfKeys(v ast.Value, most int64) (cells int64) {
-	add := func(t *ast.Term) bool {
-		cells += cellsOf(t.Value, most-cells)
-		return cells >= most
-	}
-	switch v := v.(type) {
-	case ast.Set:
-		v.Until(add)
-	case ast.Object:
-		v.Until(func(key, value *ast.Term) bool { return add(key) || add(value) })
-	}
-	return cells
 }

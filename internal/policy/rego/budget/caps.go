@@ -45,7 +45,7 @@ func limits() []limit {
 		{"internal.member_2 internal.member_3", "the product of the value's size and the number of elements, or the " +
 			"collection, is at most 64 MiB", ofMember},
 		{"and or set_diff cast_set intersection minus union max min sort object.remove object.filter",
-			"the operands are at most 16 MiB when written out; numbers have at most 400 digits", compared},
+			"the operands are at most 16 MiB when written out", sizes(maxCompared)},
 		{"object.union object.union_n json.marshal yaml.marshal internal.template_string providers.aws.sign_req " +
 			"strings.reverse base64.decode base64.encode base64url.decode base64url.encode base64url.encode_no_pad " +
 			"hex.decode hex.encode urlquery.decode urlquery.decode_object urlquery.encode urlquery.encode_object " +
@@ -191,14 +191,6 @@ func nestedElements(operands []*ast.Term) error {
 		array.Foreach(func(element *ast.Term) { n += 1 + lengthOf(element) })
 	}
 	return atMost("the number of elements", n, maxElements)
-}
-
-// compared is for what compares parts of its operands, or calculates with them.
-func compared(operands []*ast.Term) error {
-	if err := digits(operands); err != nil {
-		return err
-	}
-	return sizes(maxCompared)(operands)
 }
 
 func product(operands []*ast.Term) error {

@@ -106,9 +106,9 @@ func TestWhatIsComparedIsBounded(t *testing.T) {
 		"a large one of few":     {[]*ast.Term{large, small}, ofMember, true},
 		"a key and an element":   {[]*ast.Term{large, small, list}, ofMember, true},
 		"large ones":             {[]*ast.Term{large, ast.ArrayTerm(small, large)}, ofMember, false},
-		"the largest of a few":   {[]*ast.Term{list}, compared, true},
-		"the largest of them":    {[]*ast.Term{ast.ArrayTerm(large, large)}, compared, false},
-		"a sort of long numbers": {[]*ast.Term{ast.ArrayTerm(long, long, long, long)}, compared, false},
+		"the largest of a few":   {[]*ast.Term{list}, sizes(maxCompared), true},
+		"the largest of them":    {[]*ast.Term{ast.ArrayTerm(large, large)}, sizes(maxCompared), false},
+		"a sort of long numbers": {[]*ast.Term{ast.ArrayTerm(long, long, long, long)}, sizes(maxCompared), false},
 	} {
 		if err := tc.check(tc.operands); (err == nil) != tc.allowed {
 			t.Errorf("%s: %v, allowed %v", name, err, tc.allowed)
