@@ -65,18 +65,28 @@ func (g *Guard) TraceEvent(event topdown.Event) {
 	if g.events++; g.events%stepsBetweenLooks == 0 && deep() {
 		panic(ErrDeep)
 	}
-	if body, ok := event.Node.(ast.Body); ok && event.Op == topdown.ExitOp && g.Heads[body[0]] != nil {
-		if text, ok := event.Plug(g.Heads[body[0]]).Value.(ast.String); ok {
-			g.gathered += len(text)
+	switch node := event.Node.(type) {
+	case ast.Body:
+		if head := g.Heads[node[0]]; head != nil && event.Op == topdown.ExitOp {
+			g.gathers(event.Plug(head))
 		}
-		if g.gathered > maxGathered {
-			panic(ErrGathered)
+	case *ast.Expr:
+		if event.Op == topdown.EvalOp && ReplacesPart(node) {
+			copies(event, node)
 		}
 	}
-	expr, ok := event.Node.(*ast.Expr)
-	if !ok || event.Op != topdown.EvalOp || !ReplacesPart(expr) {
-		return
+}
+
+func (g *Guard) gathers(element *ast.Term) {
+	if text, ok := element.Value.(ast.String); ok {
+		g.gathered += len(text)
 	}
+	if g.gathered > maxGathered {
+		panic(ErrGathered)
+	}
+}
+
+func copies(event topdown.Event, expr *ast.Expr) {
 	bytes := int64(0)
 	if input := event.Input(); input != nil {
 		bytes = Size(input.Value, maxCopied)
