@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/rollout"
+	"evenkeel.dev/evenkeel/test/breakertest"
 )
 
 func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
-	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/test/breakertest"
 )
 
 // A breaker that has nothing new to tell isn't written, however often it is looked at.

@@ -15,7 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
-	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
+	"evenkeel.dev/evenkeel/test/breakertest"
 )
 
 func TestTheGateAsksForAnAnswerOfTheObjective(t *testing.T) {

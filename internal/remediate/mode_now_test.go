@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/test/breakertest"
 )
 
 func TestAModeThatIsNotAllowedByNowStopsAPlan(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
-	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/remediate/freeze"
+	"evenkeel.dev/evenkeel/test/breakertest"
 )
 
 // The gate is asked of what the API server and the catalog hold now, not of what

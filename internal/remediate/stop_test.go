@@ -7,7 +7,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
-	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
+	"evenkeel.dev/evenkeel/test/fixtest"
 )
 
 func TestAPlanWithoutItsStrategyBeginsNothing(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/pkg/rego/compiled/compiledtest"
+	"evenkeel.dev/evenkeel/test/compiledtest"
 )
 
 // TestGeneratedPoliciesJudgeTheSame writes policies of sets of parts of the object, whatever they do with

@@ -12,8 +12,8 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/action"
-	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
 	"evenkeel.dev/evenkeel/internal/remediate/surplus"
+	"evenkeel.dev/evenkeel/test/fixtest"
 )
 
 func TestAProofHoldsNoValueOfASecret(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
-	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
+	"evenkeel.dev/evenkeel/test/fixtest"
 )
 
 // wantsNote is a policy on ConfigMaps "web" that looks a ConfigMap "note" up, which must say something, and creates one.

@@ -23,7 +23,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
+	"evenkeel.dev/evenkeel/test/fixtest"
 )
 
 // recorded prepares the fix, and returns its nth write and that write's operation.

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/fixtest"
+	"evenkeel.dev/evenkeel/test/fixtest"
 )
 
 // planThatEnded is a plan of revision r1 that ended after so many hours.

@@ -11,8 +11,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/breaker/breakertest"
 	"evenkeel.dev/evenkeel/internal/events"
+	"evenkeel.dev/evenkeel/test/breakertest"
 )
 
 func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/recordtest"
+	"evenkeel.dev/evenkeel/test/recordtest"
 )
 
 // library is a plan of three slices, which counts what is fetched.

@@ -18,7 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/stamp"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 func testGenerator(kinds *discovery.Kinds) *Generator {

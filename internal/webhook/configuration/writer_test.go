@@ -25,7 +25,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/stamp"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 var secretKey = types.NamespacedName{Namespace: "evenkeel-system", Name: "cert"}

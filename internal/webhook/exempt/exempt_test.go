@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 var update = flag.Bool("update", false, "write the generated document anew")

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 // versionRego refuses everything for two reasons that name the version, so that

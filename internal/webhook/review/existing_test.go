@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 // withoutPath is privilegedRego as a rule that says nowhere where.

@@ -13,7 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 // hostPID is a violation that each of the parts below comes with.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 // podUpdate is the update of a Pod with three containers of twelve variables each and the managed fields that it has

@@ -8,7 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 const statefulSetController = "system:serviceaccount:kube-system:statefulset-controller"

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/internal/webhook/names"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 // stamped lets the API server's part happen: it asks for the stamp and patches

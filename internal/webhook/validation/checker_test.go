@@ -21,7 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
 	"evenkeel.dev/evenkeel/internal/webhook/stamp"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 func newChecker(kinds *discovery.Kinds) *PolicyChecker {

@@ -12,7 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/discovery"
-	"evenkeel.dev/evenkeel/internal/webhook/webhooktest"
+	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 // TestAKindThatIsGoneDoesntHoldUpAPolicy changes policies while a CustomResourceDefinition is gone, as while it is being

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/pkg/rego/compiled"
-	"evenkeel.dev/evenkeel/pkg/rego/compiled/compiledtest"
+	"evenkeel.dev/evenkeel/test/compiledtest"
 )
 
 // casesGenerated is how many policies a test writes at least, whatever rapid's own default is.

@@ -17,7 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
-	"evenkeel.dev/evenkeel/pkg/rego/compiled/compiledtest"
+	"evenkeel.dev/evenkeel/test/compiledtest"
 )
 
 // generated are policies that are written, with inputs that they read.
