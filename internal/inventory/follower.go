@@ -230,7 +230,7 @@ func (f *follower) expire() {
 	f.stale = f.stale || expired
 	f.mu.Unlock()
 	if expired {
-		f.store.tell(f.key, inventory.AllNamespaces())
+		f.store.tell(f.key)
 		f.review()
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,7 +45,7 @@ func TestWhatIsntKnownIsAnError(t *testing.T) {
 	table := inventory.NewTable(r, "v1")
 	f.listed(table)
 	known("")
-	if !s.Take()[r.Key()].All() || !s.TakeKnown()[r.Key()] {
+	if !s.Take()[r.Key()] || !s.TakeKnown()[r.Key()] {
 		t.Error("that the kind is known by now isn't told, so nothing is judged anew")
 	}
 	f.failed(errors.New("connection refused"))
@@ -58,7 +57,7 @@ func TestWhatIsntKnownIsAnError(t *testing.T) {
 	clock.Step(time.Second)
 	f.failed(errors.New("connection refused"))
 	known("nothing has been heard of its objects for longer than --reference-max-staleness: connection refused")
-	if !s.Take()[r.Key()].All() {
+	if !s.Take()[r.Key()] {
 		t.Error("that the kind isn't known any more isn't told, so old verdicts stay")
 	}
 	if len(s.TakeKnown()) > 0 {
@@ -71,7 +70,7 @@ func TestWhatIsntKnownIsAnError(t *testing.T) {
 	}
 	f.onWatch(false, nil)
 	known("")
-	if !s.Take()[r.Key()].All() || !s.TakeKnown()[r.Key()] {
+	if !s.Take()[r.Key()] || !s.TakeKnown()[r.Key()] {
 		t.Error("that the kind is known again isn't told, so errors stay")
 	}
 }
@@ -157,7 +156,7 @@ func TestASinkTellsWhatChangesWhatRulesSee(t *testing.T) {
 	r := inventory.Reference{Kind: "Service", Selector: labels.Everything(), Fields: []string{"spec.type"}}
 	told := 0
 	s := &sink{kind: schema.GroupVersionKind{Version: "v1", Kind: "Service"}, table: inventory.NewTable(r, "v1"),
-		share: newMemory(DefaultMaxMemory).join(r.Key(), nil), changed: func(inventory.Namespaces) { told++ },
+		share: newMemory(DefaultMaxMemory).join(r.Key(), nil), changed: func() { told++ },
 		listed: func() {}, read: func() {}}
 	object := func(kind, other string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
@@ -190,62 +189,6 @@ func TestASinkTellsWhatChangesWhatRulesSee(t *testing.T) {
 	}
 }
 
-// TestASinkTellsWhereSomethingHasChanged has the scan judge no more than what may depend on it.
-func TestASinkTellsWhereSomethingHasChanged(t *testing.T) {
-	named := func(namespace, name, label string) *unstructured.Unstructured {
-		o := &unstructured.Unstructured{Object: map[string]any{}}
-		o.SetNamespace(namespace)
-		o.SetName(name)
-		o.SetLabels(map[string]string{"a": label})
-		return o
-	}
-	for kind, tc := range map[string]struct {
-		reason  string
-		objects []*unstructured.Unstructured
-		changed []string
-	}{
-		"Service": {"the namespaces that they live in",
-			[]*unstructured.Unstructured{named("a", "x", "1"), named("b", "y", "1"), named("a", "z", "1")},
-			[]string{"a", "b"}},
-		"Namespace": {"a Namespace itself", []*unstructured.Unstructured{named("", "a", "1")}, []string{"a"}},
-		"Node":      {"what lives in none may concern all", []*unstructured.Unstructured{named("", "a", "1")}, nil},
-	} {
-		s := New(Options{Clock: clocktesting.NewFakeClock(time.Unix(1_000_000, 0))})
-		f, into, _ := reading(s, kind)
-		into.changed = func(where inventory.Namespaces) { s.tell(f.key, where) }
-		took := func(when string, want []string, all bool) {
-			t.Helper()
-			got := s.Take()[f.key]
-			if diff := cmp.Diff(want, got.Names()); diff != "" || got.All() != all {
-				t.Errorf("%s, %s: %s: all %t, want %t (-want +got):\n%s", kind, when, tc.reason, got.All(), all, diff)
-			}
-		}
-		do := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		do(into.Replace(nil, "1"))
-		took("listed first", nil, true)
-		for _, o := range tc.objects {
-			do(into.Add(o))
-		}
-		took("they appear", tc.changed, tc.changed == nil)
-		for _, o := range tc.objects {
-			do(into.Update(named(o.GetNamespace(), o.GetName(), "2")))
-		}
-		took("they change", tc.changed, tc.changed == nil)
-		for _, o := range tc.objects {
-			do(into.Delete(o))
-		}
-		took("they go", tc.changed, tc.changed == nil)
-		do(into.Replace([]any{tc.objects[0]}, "2"))
-		took("a list brings what the watch hasn't", nil, true)
-		took("nothing since", nil, false)
-	}
-}
-
 // TestThatTimeMakesAKindUnknownIsTold has a list take long after a watch has broken off: nothing fails meanwhile.
 func TestThatTimeMakesAKindUnknownIsTold(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1_000_000, 0))
@@ -263,7 +206,7 @@ func TestThatTimeMakesAKindUnknownIsTold(t *testing.T) {
 		default:
 		}
 		_, err := s.Tables([]inventory.Reference{r})
-		if got := s.Take()[f.key].All(); got != want || state != want || (err == nil) != known {
+		if got := s.Take()[f.key]; got != want || state != want || (err == nil) != known {
 			t.Errorf("%s: told %t, of the state %t, known %t (%v)", when, got, state, err == nil, err)
 		}
 	}

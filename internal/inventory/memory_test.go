@@ -140,7 +140,7 @@ func reading(s *Store, kind string) (*follower, *sink, context.Context) {
 	f.mayHalt(halt)
 	table := inventory.NewTable(f.reference, "v1")
 	return f, &sink{kind: schema.GroupVersionKind{Version: "v1", Kind: kind}, table: table, share: f.share,
-		changed: func(inventory.Namespaces) {}, listed: func() { f.listed(table) }, read: func() {}}, ctx
+		changed: func() {}, listed: func() { f.listed(table) }, read: func() {}}, ctx
 }
 
 func configMap(i int) *unstructured.Unstructured {
@@ -210,7 +210,7 @@ func TestAFloodOfObjectsIsRefused(t *testing.T) {
 			if _, err := s.Tables(both[1:]); err != nil {
 				t.Errorf("Nodes aren't known either: %v", err)
 			}
-			if !s.Take()[flooded.key].All() {
+			if !s.Take()[flooded.key] {
 				t.Error("that the kind isn't known any more isn't told, so old verdicts stay")
 			}
 			runtime.KeepAlive(listed)

@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-
-	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 )
 
 // Delays until a kind whose objects didn't fit, or couldn't be kept, is listed again.
@@ -107,7 +105,7 @@ func (f *follower) lose(why error) {
 	}
 	f.mu.Unlock()
 	f.store.forget()
-	f.store.tell(f.key, inventory.AllNamespaces())
+	f.store.tell(f.key)
 	f.review()
 }
 

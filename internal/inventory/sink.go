@@ -27,8 +27,8 @@ type sink struct {
 	kind  schema.GroupVersionKind
 	table *inventory.Table
 	share *share
-	// changed is told in which namespaces what rules may see has changed.
-	changed func(inventory.Namespaces)
+	// changed is told that what rules may see has changed.
+	changed func()
 	// listed is told that the table holds all there is, and read that a list has ended.
 	listed, read func()
 	// heard is told of each event of a watch, bookmarks too.
@@ -144,7 +144,7 @@ func (s *sink) Add(obj any) error {
 		return nil
 	}
 	if s.share.keep(s.table.Growth(k.item)) && s.table.Put(k.item) {
-		s.changed(s.where(k.key))
+		s.changed()
 	}
 	return nil
 }
@@ -171,24 +171,9 @@ func (s *sink) Delete(obj any) error {
 	before := s.table.Bytes()
 	if s.table.Delete(namespace, name) {
 		s.share.keep(s.table.Bytes() - before)
-		s.changed(s.where(key))
+		s.changed()
 	}
 	return nil
-}
-
-// where is the namespace of an object by its key, and for a Namespace itself. Whatever else lives in no namespace may
-// concern objects in all.
-func (s *sink) where(key string) inventory.Namespaces {
-	namespace, name, err := cache.SplitMetaNamespaceKey(key)
-	switch {
-	case err != nil:
-		return inventory.AllNamespaces()
-	case s.kind.GroupKind() == schema.GroupKind{Kind: "Namespace"}:
-		return inventory.InNamespaces(name)
-	case namespace == "":
-		return inventory.AllNamespaces()
-	}
-	return inventory.InNamespaces(namespace)
 }
 
 // Replace keeps a full list.
@@ -234,7 +219,7 @@ func (s *sink) keep(items map[string]inventory.Item) error {
 	}
 	s.listed()
 	if changed {
-		s.changed(inventory.AllNamespaces())
+		s.changed()
 	}
 	return nil
 }

@@ -80,8 +80,8 @@ type Store struct {
 	followers map[string]*follower
 	// joined are the tables of the references of policies, by the keys of all of them.
 	joined map[string]joined
-	// changed are the references of which something has changed since they were taken, with where.
-	changed map[string]inventory.Namespaces
+	// changed are the references of which something has changed since they were taken.
+	changed map[string]bool
 	// known are those that have become known since they were taken.
 	known  map[string]bool
 	signal chan struct{}
@@ -112,7 +112,7 @@ func New(o Options) *Store {
 		o.Clock = clock.RealClock{}
 	}
 	return &Store{options: o, memory: newMemory(o.MaxMemory), followers: map[string]*follower{},
-		joined: map[string]joined{}, changed: map[string]inventory.Namespaces{}, known: map[string]bool{},
+		joined: map[string]joined{}, changed: map[string]bool{}, known: map[string]bool{},
 		signal: make(chan struct{}, 1), states: make(chan struct{}, 1), reviewed: make(chan struct{}, 1)}
 }
 
@@ -197,13 +197,12 @@ func (s *Store) forget() {
 // Changed has a value after objects that are referred to have changed; Take says which.
 func (s *Store) Changed() <-chan struct{} { return s.signal }
 
-// Take gives the keys of the references of which something has changed since it was asked last, with the namespaces of
-// the objects that have, as far as they are known and few; that of a Namespace is its own.
-func (s *Store) Take() map[string]inventory.Namespaces {
+// Take gives the keys of the references of which something has changed since it was asked last.
+func (s *Store) Take() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	taken := s.changed
-	s.changed = map[string]inventory.Namespaces{}
+	s.changed = map[string]bool{}
 	return taken
 }
 
@@ -222,13 +221,13 @@ func (s *Store) tellKnown(key string) {
 	s.mu.Lock()
 	s.known[key] = true
 	s.mu.Unlock()
-	s.tell(key, inventory.AllNamespaces())
+	s.tell(key)
 }
 
-// tell notes where something of a reference has changed.
-func (s *Store) tell(key string, where inventory.Namespaces) {
+// tell notes that something of a reference has changed.
+func (s *Store) tell(key string) {
 	s.mu.Lock()
-	s.changed[key] = s.changed[key].With(where)
+	s.changed[key] = true
 	s.mu.Unlock()
 	select {
 	case s.signal <- struct{}{}:

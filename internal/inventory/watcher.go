@@ -116,7 +116,7 @@ func (f *follower) sink(m *meta.RESTMapping, beside bool) *sink {
 		table = inventory.NewTable(f.reference, groupVersion)
 	}
 	s := &sink{kind: m.GroupVersionKind, table: table, share: f.share, fail: f.cantKeep,
-		changed: func(where inventory.Namespaces) { f.store.tell(f.key, where) }, listed: func() { f.listed(table) }}
+		changed: func() { f.store.tell(f.key) }, listed: func() { f.listed(table) }}
 	if beside {
 		s.aside = map[string]inventory.Item{}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/scan/index"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
@@ -51,19 +50,12 @@ type kindScan struct {
 	plan    atomic.Pointer[plan]
 	// again asks for a new pass; one request waits at most.
 	again chan struct{}
-	// some asks for a partial pass over some namespaces; one request waits at most.
-	some chan inventory.Namespaces
-	stop context.CancelFunc
-	done chan struct{}
+	stop  context.CancelFunc
+	done  chan struct{}
 	// rested is when the kind may be listed for the sake of changed references, in nanoseconds since 1970.
 	rested atomic.Int64
 	// restedBriefly is the same for the sake of changed policies, and of somebody who waits for a pass.
 	restedBriefly atomic.Int64
-	// restedPartly is the same for a partial pass.
-	restedPartly atomic.Int64
-	// small says that the last full pass brought no more objects than a page holds. The index doesn't know: it has no
-	// records of objects that no policy concerns, which a list brings all the same.
-	small atomic.Bool
 	// underway says that it is being listed.
 	underway atomic.Bool
 }
@@ -73,22 +65,6 @@ func (k *kindScan) restedAt() time.Time { return time.Unix(0, k.rested.Load()) }
 
 // restedBrieflyAt is when it may be for the sake of somebody who waits for a pass.
 func (k *kindScan) restedBrieflyAt() time.Time { return time.Unix(0, k.restedBriefly.Load()) }
-
-// restedPartlyAt is when some namespaces of it may be.
-func (k *kindScan) restedPartlyAt() time.Time { return time.Unix(0, k.restedPartly.Load()) }
-
-// relistIn asks for a partial pass. A full one that begins before that does as well.
-func (k *kindScan) relistIn(where inventory.Namespaces) {
-	select {
-	case waiting := <-k.some:
-		where = where.With(waiting)
-	default:
-	}
-	select {
-	case k.some <- where:
-	default:
-	}
-}
 
 // relist asks for a new pass. A pass under way ends first, so that frequent
 // changes can't keep a kind from ever being listed.

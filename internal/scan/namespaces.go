@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-
-	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 )
 
 // namespaces holds every Namespace as the rules see it, and signals when one
@@ -23,8 +21,7 @@ type namespaces struct {
 	byName map[string]map[string]any
 	// missed are namespaces asked for before they were known.
 	missed map[string]bool
-	// where are those that have changed since they were taken, and changed has a value after one has.
-	where   inventory.Namespaces
+	// changed has a value after one has changed.
 	changed chan struct{}
 }
 
@@ -84,7 +81,6 @@ func (n *namespaces) set(obj any) {
 	n.byName[ns.Name] = content
 	if n.missed[ns.Name] || known && differs(before, content) {
 		delete(n.missed, ns.Name)
-		n.where = n.where.With(inventory.InNamespaces(ns.Name))
 		n.signal()
 	}
 }
@@ -98,15 +94,6 @@ func (n *namespaces) forget(obj any) {
 	defer n.mu.Unlock()
 	delete(n.byName, key)
 	delete(n.missed, key)
-}
-
-// take gives those that have changed since it was asked last.
-func (n *namespaces) take() inventory.Namespaces {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	taken := n.where
-	n.where = inventory.Namespaces{}
-	return taken
 }
 
 func (n *namespaces) signal() {

@@ -26,10 +26,6 @@ type pass struct {
 	started  time.Time
 	// number is the pass's among all, in the order in which they begin.
 	number uint64
-	// mapping, store and reflector are there once it is listed.
-	mapping   *meta.RESTMapping
-	store     *store
-	reflector *cache.Reflector
 	// watching says that the latest attempt to watch worked.
 	watching atomic.Bool
 	listed   chan struct{}
@@ -57,7 +53,7 @@ func (p *pass) run(ctx context.Context) error {
 	p.resource = mapping.Resource.GroupResource()
 	ended := make(chan error, 1)
 	go func() { ended <- p.listAndWatch(ctx, mapping) }()
-	err = p.await(ctx, ended)
+	err = p.await(ended)
 	if errors.Is(err, errAsked) || errors.Is(err, errStalled) {
 		cancel()
 		<-ended
@@ -83,44 +79,26 @@ func (p *pass) drain() {
 	case <-p.scan.again:
 	default:
 	}
-	select {
-	case <-p.scan.some:
-	default:
-	}
 	p.scan.underway.Store(true)
 	p.plan = p.scan.plan.Load()
 	p.number = p.scan.scanner.index.BeginPass(p.scan.kind)
 }
 
 // await heeds requests only once the list is recorded.
-func (p *pass) await(ctx context.Context, ended <-chan error) error {
+func (p *pass) await(ended <-chan error) error {
 	if err := p.awaitList(ended); err != nil {
 		return err
 	}
 	resync := p.scan.scanner.clock.NewTimer(p.scan.resyncAfter())
 	defer resync.Stop()
-	some := newPartialPasses(p)
-	defer some.stop()
-	for {
-		select {
-		case err := <-ended:
-			return err
-		case <-p.scan.again:
-			return errAsked
-		case <-resync.C():
-			p.scan.scanner.resolver.Refresh()
-			return errAsked
-		case where := <-some.asked():
-			some.take(where)
-		case some.slot() <- struct{}{}:
-			some.begin(ctx)
-		case o := <-some.ended:
-			some.end(o)
-		case <-some.again():
-			some.tryAgain()
-		case <-some.whole():
-			return errAsked
-		}
+	select {
+	case err := <-ended:
+		return err
+	case <-p.scan.again:
+		return errAsked
+	case <-resync.C():
+		p.scan.scanner.resolver.Refresh()
+		return errAsked
 	}
 }
 
@@ -169,7 +147,6 @@ func (p *pass) listAndWatch(ctx context.Context, m *meta.RESTMapping) error {
 			Name: "scan", TypeDescription: p.resource.String(), Clock: s.clock,
 			Backoff: &wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 5, Cap: lastRetry},
 		})
-	p.mapping, p.store, p.reflector = m, st, r
 	if err := r.ListAndWatchWithContext(ctx); err != nil {
 		return p.explain(err)
 	}
@@ -225,7 +202,6 @@ func (p *pass) markListed() {
 	took := now.Sub(p.started)
 	p.scan.rested.Store(now.Add(referenceShare * took).UnixNano())
 	p.scan.restedBriefly.Store(now.Add(s.opts.rest(took)).UnixNano())
-	p.scan.small.Store(p.read.Load() <= s.opts.PageSize)
 	p.scan.underway.Store(false)
 	s.index.EndPass(p.scan.kind, p.plan.tallies, p.number)
 	close(p.listed)

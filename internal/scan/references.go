@@ -3,15 +3,11 @@
 package scan
 
 import (
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/match"
-	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
@@ -19,9 +15,8 @@ import (
 type References interface {
 	// Changed has a value after a change.
 	Changed() <-chan struct{}
-	// Take gives the keys of the references of which something has changed since it was asked last, with the namespaces
-	// of the objects that have, as far as they are known and few.
-	Take() map[string]inventory.Namespaces
+	// Take gives the keys of the references of which something has changed since it was asked last.
+	Take() map[string]bool
 	// TakeKnown gives the keys of those that weren't known and are by now, since it was asked last.
 	TakeKnown() map[string]bool
 	// States has a value after a kind has become known, or isn't any more, or for another reason.
@@ -33,7 +28,7 @@ const (
 	// depends on it is judged anew.
 	referenceDebounce = time.Second
 	// referenceShare bounds how much of the time a kind is listed because of such changes: after a pass
-	// that long, as a divisor, it isn't listed again for their sake. Partial passes have such a share of their own.
+	// that long, as a divisor, it isn't listed again for their sake.
 	referenceShare = 10
 	// underwayPoll is how often it is looked whether a pass has ended that must before the next is asked for.
 	underwayPoll = 100 * time.Millisecond
@@ -56,20 +51,12 @@ type referenceChanges struct {
 	// evaluated until now, and asked those of which policies have changed or somebody waits for a pass.
 	waiting       map[schema.GroupKind]time.Time
 	errors, asked map[schema.GroupKind]bool
-	// partly are kinds of which only what lives in some namespaces is to be judged anew.
-	partly map[schema.GroupKind]partly
-	timer  clock.Timer
-}
-
-// partly is where a kind is to be judged anew, and when.
-type partly struct {
-	where inventory.Namespaces
-	at    time.Time
+	timer         clock.Timer
 }
 
 func newReferenceChanges(from References) *referenceChanges {
 	return &referenceChanges{from: from, waiting: map[schema.GroupKind]time.Time{},
-		errors: map[schema.GroupKind]bool{}, asked: map[schema.GroupKind]bool{}, partly: map[schema.GroupKind]partly{}}
+		errors: map[schema.GroupKind]bool{}, asked: map[schema.GroupKind]bool{}}
 }
 
 func (r *referenceChanges) changed() <-chan struct{} {
@@ -88,15 +75,14 @@ func (r *referenceChanges) states() <-chan struct{} {
 
 // due tells that a kind's time has come; nothing is told while none waits.
 func (r *referenceChanges) due() <-chan time.Time {
-	if r == nil {
+	if r == nil || r.timer == nil {
 		return nil
 	}
-	return told(r.timer)
+	return r.timer.C()
 }
 
-// relistReferring judges anew what depends on objects that have changed: of the kinds of the policies that refer to
-// them, what lives in the same namespaces where the policies look no further, and else all; each kind for a small share
-// of the time; at once what couldn't be judged until now; and in a moment what somebody waits for.
+// relistReferring relists the kinds of the policies that refer to objects that have changed: each kind for a small
+// share of the time, at once what couldn't be judged until now, and in a moment what a fix waits for.
 func (s *Scanner) relistReferring() {
 	now := s.clock.Now()
 	s.noteReferring(now)
@@ -106,11 +92,11 @@ func (s *Scanner) relistReferring() {
 	s.relistDue(now)
 }
 
-// noteReferring notes which kinds wait for that, and where.
+// noteReferring notes which kinds wait for that.
 func (s *Scanner) noteReferring(now time.Time) {
 	changed, known := s.references.take()
-	for gk, where := range s.referring(changed) {
-		s.references.waitIn(gk, where, now.Add(referenceDebounce))
+	for gk := range s.referring(changed) {
+		s.references.wait(gk, now.Add(referenceDebounce))
 	}
 	for gk := range s.referring(known) {
 		s.references.wait(gk, now.Add(referenceDebounce))
@@ -118,55 +104,32 @@ func (s *Scanner) noteReferring(now time.Time) {
 	}
 }
 
-// take gives where something has changed of references, by their keys, and which have become known.
-func (r *referenceChanges) take() (changed, known map[string]inventory.Namespaces) {
+// take gives the keys of the references of which something has changed, and of those that have become known.
+func (r *referenceChanges) take() (changed, known map[string]bool) {
 	if r.from == nil {
 		return nil, nil
 	}
-	known = map[string]inventory.Namespaces{}
-	for key := range r.from.TakeKnown() {
-		known[key] = inventory.AllNamespaces()
-	}
-	return r.from.Take(), known
+	return r.from.Take(), r.from.TakeKnown()
 }
 
-// referring are the kinds on which some verdict depends on such changes, with the namespaces of the objects.
-func (s *Scanner) referring(changed map[string]inventory.Namespaces) map[schema.GroupKind]inventory.Namespaces {
-	kinds := map[schema.GroupKind]inventory.Namespaces{}
+// referring are the kinds on which some verdict depends on such changes.
+func (s *Scanner) referring(changed map[string]bool) map[schema.GroupKind]bool {
+	kinds := map[schema.GroupKind]bool{}
 	if len(changed) == 0 {
 		return kinds
 	}
 	snapshot := s.catalog.Snapshot()
 	for _, p := range snapshot.Policies() {
 		for _, r := range snapshot.ReferencesOf(p.Name) {
-			where, has := changed[r.Key()]
-			if !has {
-				continue
-			}
-			if !snapshot.LooksUpInOwnNamespace(p.Name, &r) {
-				where = inventory.AllNamespaces()
-			}
-			if where = concerned(p, where); where.None() {
+			if !changed[r.Key()] {
 				continue
 			}
 			for _, gk := range listing.KindsOf(p) {
-				kinds[gk] = kinds[gk].With(where)
+				kinds[gk] = true
 			}
 		}
 	}
 	return kinds
-}
-
-// concerned are those of some namespaces in which a policy judges anything.
-func concerned(p *v1alpha1.ClusterRegoPolicy, where inventory.Namespaces) inventory.Namespaces {
-	if where.All() {
-		return where
-	}
-	named, err := match.Namespaces(&p.Spec.Match)
-	if err != nil {
-		return where
-	}
-	return inventory.InNamespaces(slices.DeleteFunc(where.Names(), func(name string) bool { return !named(name) })...)
 }
 
 // tellReferring has the status of all policies that refer to something be looked at.
@@ -179,4 +142,73 @@ func (s *Scanner) tellReferring() {
 		}
 	}
 	s.index.Notify(names...)
+}
+// relistDue lists anew what has waited and rested for long enough.
+func (s *Scanner) relistDue(now time.Time) {
+	var next time.Time
+	for gk, at := range s.references.waiting {
+		k := s.kinds[gk]
+		if k == nil {
+			s.references.done(gk)
+			continue
+		}
+		at = s.references.rested(k, at)
+		if soon := now.Add(underwayPoll); k.underway.Load() && !s.references.errors[gk] && at.Before(soon) {
+			at = soon // how long it rests then isn't known yet
+		}
+		if !at.After(now) {
+			s.references.done(gk)
+			k.relist()
+			continue
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	s.references.wake(s.clock, next)
+}
+
+// wait has a kind be judged anew at a time, if it doesn't wait for that already.
+func (r *referenceChanges) wait(gk schema.GroupKind, at time.Time) {
+	if _, waits := r.waiting[gk]; !waits {
+		r.waiting[gk] = at
+	}
+}
+
+// ask has a kind be judged anew as soon as it has rested for the share of the time for which it is listed.
+func (r *referenceChanges) ask(gk schema.GroupKind, now time.Time) {
+	r.waiting[gk], r.asked[gk] = now, true
+}
+
+// rested is when a kind may be listed that is to be at a time, and may have to rest until later.
+func (r *referenceChanges) rested(k *kindScan, at time.Time) time.Time {
+	rested := k.restedAt()
+	switch {
+	case r.errors[k.kind]:
+		return at
+	case r.asked[k.kind]:
+		rested = k.restedBrieflyAt()
+	}
+	if at.Before(rested) {
+		return rested
+	}
+	return at
+}
+
+// done forgets what a pass over the whole kind does as well.
+func (r *referenceChanges) done(gk schema.GroupKind) {
+	delete(r.waiting, gk)
+	delete(r.errors, gk)
+	delete(r.asked, gk)
+}
+
+// wake has due tell at a time; at none for zero.
+func (r *referenceChanges) wake(c clock.WithTicker, at time.Time) {
+	if r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
+	if !at.IsZero() {
+		r.timer = c.NewTimer(max(at.Sub(c.Now()), 0))
+	}
 }

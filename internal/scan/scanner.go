@@ -16,7 +16,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/override"
-	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/scan/index"
 	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
@@ -198,8 +197,7 @@ func (s *Scanner) sync(ctx context.Context) {
 
 func (s *Scanner) startKind(ctx context.Context, gk schema.GroupKind, p *plan) {
 	ctx, stop := context.WithCancel(ctx)
-	k := &kindScan{kind: gk, scanner: s, again: make(chan struct{}, 1),
-		some: make(chan inventory.Namespaces, 1), stop: stop, done: make(chan struct{})}
+	k := &kindScan{kind: gk, scanner: s, again: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
 	k.plan.Store(p)
 	s.kinds[gk] = k
 	s.running.Go(func() { k.run(ctx) })
@@ -213,11 +211,11 @@ func (s *Scanner) stopKind(gk schema.GroupKind, k *kindScan) {
 	s.metrics.listFailures.DeleteLabelValues(gk.Group, gk.Kind)
 }
 
-// relistNamespaced judges anew what lives in namespaces whose labels have changed, where verdicts depend on them.
+// relistNamespaced relists the kinds on which some verdict depends on the labels of a namespace.
 func (s *Scanner) relistNamespaced() {
-	now, where := s.clock.Now(), s.namespaces.take()
+	now := s.clock.Now()
 	for gk := range s.needNamespace {
-		s.references.waitIn(gk, where, now)
+		s.references.wait(gk, now)
 	}
 	s.relistDue(now)
 }

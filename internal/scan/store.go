@@ -5,12 +5,10 @@ package scan
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/cache"
 
 	"evenkeel.dev/evenkeel/internal/scan/index"
@@ -28,10 +26,6 @@ type store struct {
 	listed func()
 	// read counts the objects that came.
 	read *atomic.Int64
-	// turn is held while an object that the watch brings is judged and its verdict recorded.
-	turn sync.Mutex
-	// touched are the objects that the watch has brought since a partial pass began; nil while none is under way.
-	touched map[string]bool
 	// streamed is the list that the latest watch began with; nil when the list comes in pages.
 	streamed *index.List
 }
@@ -57,24 +51,14 @@ func (s *store) toJudged(obj any) (*index.Judged, error) {
 
 // Add records an object that appeared.
 func (s *store) Add(obj any) error {
-	s.turn.Lock()
-	defer s.turn.Unlock()
 	j, err := s.toJudged(obj)
 	if err != nil {
 		return err
 	}
 	if s.ctx.Err() == nil {
-		s.touch(j.Key)
 		s.index.Put(s.kind, j)
 	}
 	return nil
-}
-
-// touch is called in turn.
-func (s *store) touch(key string) {
-	if s.touched != nil {
-		s.touched[key] = true
-	}
 }
 
 // Update records an object that changed.
@@ -90,9 +74,6 @@ func (s *store) Delete(obj any) error {
 	if err != nil {
 		return fmt.Errorf("scan %s: name a deleted object: %w", s.kind, err)
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	s.touch(index.KeyOf(namespace, name))
 	s.index.Remove(s.kind, index.KeyOf(namespace, name))
 	return nil
 }
@@ -121,42 +102,3 @@ func (s *store) Replace(objs []any, _ string) error {
 
 // Resync does nothing: the truth is fetched anew, see kindScan.
 func (s *store) Resync() error { return nil }
-
-// begin says that a partial pass begins: whatever the watch brings from now on is judged by what there is now, or by
-// something newer.
-func (s *store) begin() {
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	s.touched = map[string]bool{}
-}
-
-func (s *store) end() {
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	s.touched = nil
-}
-
-// renew records a verdict of a partial pass on an object of a version, unless the watch has brought the object since
-// the pass began, or brings that version yet: its own verdict is as new. So none ever takes the place of one on a newer
-// version, no matter how far the watch lags behind.
-func (s *store) renew(j *index.Judged, version string, shown func() string) error {
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	if s.touched[j.Key] {
-		return nil
-	}
-	ahead, err := isOlder(shown(), version)
-	if err == nil && !ahead {
-		s.index.Put(s.kind, j)
-	}
-	return err
-}
-
-// isOlder says that one resourceVersion is older than another.
-func isOlder(one, other string) (bool, error) {
-	order, err := resourceversion.CompareResourceVersion(one, other)
-	if err != nil {
-		return false, fmt.Errorf("%w: %w", errIncomparable, err)
-	}
-	return order < 0, nil
-}

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -26,39 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/test/faultproxy"
 	"evenkeel.dev/evenkeel/test/fixture"
 	"evenkeel.dev/evenkeel/test/process"
 	"evenkeel.dev/evenkeel/test/rig"
 )
-
-const needsLimits = `package evenkeel.limited
-
-deny contains "its namespace has no limits" if {
-	input.object.data.state == "bad"
-	not data.inventory.namespace[input.object.metadata.namespace].v1.ConfigMap.limits
-}
-`
-
-// listsOf records where the manager lists ConfigMaps from now on: "" is the whole kind.
-func listsOf(m *rig.Manager) func() []string {
-	var mu sync.Mutex
-	var where []string
-	m.Proxy.Every(func(r faultproxy.Request) bool {
-		return r.Resource == "configmaps" && r.Method == http.MethodGet && r.Name == "" &&
-			(!r.IsWatch() || r.Query.Get("sendInitialEvents") == "true")
-	}, faultproxy.Fault{Before: func(r faultproxy.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		where = append(where, r.Namespace)
-	}})
-	DeferCleanup(m.Proxy.Reset)
-	return func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(where)
-	}
-}
 
 var _ = Describe("What a policy refers to", func() {
 	var namespace, other string
@@ -66,35 +36,6 @@ var _ = Describe("What a policy refers to", func() {
 
 	BeforeEach(func(ctx context.Context) {
 		namespace, other = suite.Namespace(ctx, "references"), suite.Namespace(ctx, "referred")
-	})
-
-	It("has what lives in a namespace judged anew, and nothing else, when rules look no further", func(
-		ctx context.Context) {
-		suite.Create(ctx, fixture.ConfigMap(namespace, "mine"), fixture.ConfigMap(other, "theirs"))
-		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, needsLimits, referring(configMaps),
-			func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.Namespaces = append(p.Spec.Match.Namespaces, other) }))
-		violating := func(n int) func(Gomega, *v1alpha1.ScanStatus) {
-			return func(g Gomega, s *v1alpha1.ScanStatus) {
-				g.Expect(s.State).To(Equal(v1alpha1.ScanComplete))
-				g.Expect(s.Violating).To(BeEquivalentTo(n))
-			}
-		}
-		suite.AwaitScan(ctx, namespace, violating(2))
-
-		By("limits in one of the two namespaces")
-		limits := fixture.ConfigMap(namespace, "limits")
-		limits.Data["state"] = "good"
-		// The whole kind may be listed in between: what the rules look up may have become known in the middle of the
-		// policy's first pass, and it is every ten minutes.
-		Eventually(ctx, func() []string {
-			manager.Proxy.Reset()
-			listed := listsOf(manager)
-			suite.Create(ctx, limits.DeepCopy())
-			suite.AwaitScan(ctx, namespace, violating(1))
-			Expect(suite.API.Delete(ctx, limits)).To(Succeed())
-			suite.AwaitScan(ctx, namespace, violating(2))
-			return slices.Compact(listed())
-		}).Should(Equal([]string{namespace}))
 	})
 
 	It("is known to each replica, and judged by alike", func(ctx context.Context) {

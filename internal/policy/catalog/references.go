@@ -67,13 +67,6 @@ func (s *Snapshot) withInventory(input *rego.Input, compiled *rego.Compiled, r *
 // LooksUp says whether the rules of a policy look other objects up.
 func (s *Snapshot) LooksUp(name string) bool { return len(s.ReferencesOf(name)) > 0 }
 
-// LooksUpInOwnNamespace says whether what a policy says of an object in a scan depends on those objects alone of a
-// reference that live in the object's namespace: rego.Compiled.
-func (s *Snapshot) LooksUpInOwnNamespace(name string, r *inventory.Reference) bool {
-	e, ok := s.entries[name]
-	return ok && e.compiled != nil && e.compiled.LooksUpInOwnNamespace(r)
-}
-
 // Referring are the policies whose rules look objects of some kinds up, by name.
 func (s *Snapshot) Referring(kinds ...schema.GroupKind) []string {
 	var out []string

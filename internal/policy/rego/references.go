@@ -19,13 +19,6 @@ import (
 // are shared: read them only.
 func (c *Compiled) References() []inventory.Reference { return c.references }
 
-// LooksUpInOwnNamespace says that a verdict on an object in a scan depends on no objects of a reference but those in
-// the object's own namespace; of Namespaces, on none but that one. How much all that is looked up takes isn't counted:
-// too much of it is an error wherever it is, and found by the next full pass.
-func (c *Compiled) LooksUpInOwnNamespace(r *inventory.Reference) bool {
-	return c.lookups.InOwnNamespace(r.Group, r.Kind)
-}
-
 // referencesOf reads match.references. Rules that look objects up where none are referred to would
 // never deny.
 func (c *Compiled) referencesOf(p *v1alpha1.ClusterRegoPolicy) ([]inventory.Reference, error) {

@@ -25,8 +25,6 @@ type aliases struct {
 	// elements are the variables that stand for each element of a set that a rule makes: c of containers[c] and, once
 	// compiled, _ of c := containers[_].
 	elements map[ast.Var]set
-	// own are the operands that are the namespace of the object that is judged.
-	own map[*ast.Term]bool
 }
 
 // equality is one between two terms, of which one is a variable at least.
@@ -37,7 +35,7 @@ type equality struct {
 
 func newAliases(r *reader, rule *ast.Rule, arguments []argument) *aliases {
 	a := &aliases{reader: r, arguments: map[ast.Var]argument{}, names: map[ast.Var]*ast.Term{},
-		by: map[*ast.Expr]ast.Var{}, bound: boundOtherwise(rule), own: r.namers.of(rule)}
+		by: map[*ast.Expr]ast.Var{}, bound: boundOtherwise(rule)}
 	for stage := rule; stage != nil; stage = stage.Else {
 		for i, argument := range stage.Head.Args {
 			if v, ok := argument.Value.(ast.Var); ok && i < len(arguments) {
@@ -219,10 +217,7 @@ func (a *aliases) text(t *ast.Term) (text string, known bool) {
 // key is the one that an operand of a reference is.
 func (a *aliases) key(operand *ast.Term) string {
 	key, isText := a.text(operand)
-	switch {
-	case a.own[operand]:
-		return ownNamespace
-	case !isText, key == present, key == ownNamespace:
+	if !isText || key == present {
 		return anyKey
 	}
 	return key

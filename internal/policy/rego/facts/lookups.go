@@ -3,7 +3,6 @@
 package facts
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,62 +26,13 @@ type Lookups struct {
 	paths []path
 	// superseded lead into kinds that Kubernetes has removed, where others of the same name are looked up too.
 	superseded []path
-	// owned are all of them, with ownNamespace in the place of a key that is the namespace of the object judged.
-	owned []path
 }
 
 // LookupsOf follows some rules of compiled modules through all rules and functions that they
 // refer to.
 func LookupsOf(compiler *ast.Compiler, root string, rules ...ast.Ref) Lookups {
-	r := newReader(inventoryRef(root), longestLookedPath, compiler)
-	r.namers = newNamers(compiler)
-	owned := r.follow(rules).paths
-	served, superseded := divided(ofAnyone(owned))
-	return Lookups{paths: served, superseded: superseded, owned: owned}
-}
-
-// ofAnyone are paths in which one namespace is as good as another, each once.
-func ofAnyone(owned []path) []path {
-	all := map[string]path{}
-	for _, p := range owned {
-		p = slices.Clone(p)
-		for i, key := range p {
-			if key == ownNamespace {
-				p[i] = anyKey
-			}
-		}
-		all[p.String()] = p
-	}
-	out := make([]path, 0, len(all))
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, all[key])
-	}
-	return out
-}
-
-// InOwnNamespace says that a verdict on an object in a scan depends on no objects of a kind but those in the object's
-// own namespace; of Namespaces, on none but that one. Where it can't be told, it says false.
-func (l Lookups) InOwnNamespace(group, kind string) bool {
-	return !slices.ContainsFunc(l.owned, func(p path) bool {
-		p, _ = p.keys()
-		return p.mayLeadTo(group, kind) && !p.isOwn(group, kind)
-	})
-}
-
-// mayLeadTo says that a path may lead to objects of a kind, or to whether there are any.
-func (p path) mayLeadTo(group, kind string) bool {
-	return slices.ContainsFunc([]string{inCluster, inNamespace}, func(scope string) bool {
-		at, _ := versionAt(scope)
-		return (len(p) == 0 || p[0] == anyKey || p[0] == scope) && !p.elsewhere(at, group, kind)
-	})
-}
-
-// isOwn says that a path leads into the namespace of the object judged and nowhere else, or to its Namespace.
-func (p path) isOwn(group, kind string) bool {
-	if len(p) >= 2 && p[0] == inNamespace {
-		return p[1] == ownNamespace
-	}
-	return len(p) >= 4 && p[0] == inCluster && p[3] == ownNamespace && group == "" && kind == "Namespace"
+	served, superseded := divided(newReader(inventoryRef(root), longestLookedPath, compiler).follow(rules).paths)
+	return Lookups{paths: served, superseded: superseded}
 }
 
 // Any says that rules may look something up.
@@ -167,7 +117,7 @@ func versionAt(scope string) (at int, known bool) {
 
 // differs says that a key is known and isn't what is meant.
 func (p path) differs(at int, meant func(string) bool) bool {
-	return at < len(p) && p[at] != anyKey && p[at] != ownNamespace && !meant(p[at])
+	return at < len(p) && p[at] != anyKey && !meant(p[at])
 }
 
 // groupOf is the API group of a version such as apps/v1.

@@ -65,12 +65,7 @@ func (r Reads) Namespace() bool { return r.May("review", "namespaceObject") }
 // ReadsOf follows some rules of compiled modules through all rules and functions that they
 // refer to.
 func ReadsOf(compiler *ast.Compiler, rules ...ast.Ref) Reads {
-	return readsBelow(ast.InputRootRef, longestPath, compiler, rules)
-}
-
-// readsBelow follows them for what they read below a root.
-func readsBelow(root ast.Ref, longest int, compiler *ast.Compiler, rules []ast.Ref) Reads {
-	return newReader(root, longest, compiler).follow(rules)
+	return newReader(ast.InputRootRef, longestPath, compiler).follow(rules)
 }
 
 func newReader(root ast.Ref, longest int, compiler *ast.Compiler) *reader {
@@ -109,8 +104,6 @@ type reader struct {
 	sets map[string][]path
 	// named are the rules that make sets, and those that don't, by the references that name them.
 	named map[string]set
-	// namers tell the object's namespace among the operands of references; nil where they aren't told apart.
-	namers *namers
 	// left is how much more may be looked at.
 	left int
 }
