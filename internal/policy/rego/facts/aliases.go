@@ -22,9 +22,6 @@ type aliases struct {
 	by map[*ast.Expr]ast.Var
 	// bound are the variables that something else than an equality binds, with how many do.
 	bound map[ast.Var]int
-	// elements are the variables that stand for each element of a set that a rule makes: c of containers[c] and, once
-	// compiled, _ of c := containers[_].
-	elements map[ast.Var]set
 }
 
 // equality is one between two terms, of which one is a variable at least.
@@ -43,16 +40,7 @@ func newAliases(r *reader, rule *ast.Rule, arguments []argument) *aliases {
 			}
 		}
 	}
-	elements, concern := a.elementsOf(rule)
-	for v, times := range a.bound {
-		concern[v] += times
-	}
-	a.nameAll(rule, concern)
-	maps.DeleteFunc(elements, func(v ast.Var, _ set) bool {
-		_, isArgument := a.arguments[v]
-		return isArgument || concern[v] != 1
-	})
-	a.elements = elements
+	a.nameAll(rule, maps.Clone(a.bound))
 	return a
 }
 
@@ -182,19 +170,12 @@ func (a *aliases) ofVar(v ast.Var) (paths []path, known bool) {
 	if named, found := a.names[v]; found {
 		return a.of(named)
 	}
-	if s, found := a.elements[v]; found {
-		return a.gathered(s)
-	}
 	return nil, false
 }
 
 func (a *aliases) ofRef(ref ast.Ref) (paths []path, known bool) {
 	if ref.HasPrefix(a.root) {
 		return a.below([]path{{}}, ref[len(a.root):]), true
-	}
-	if s, ok := a.isElement(ref); ok {
-		paths, known = a.gathered(s)
-		return a.below(paths, ref[s.at+1:]), known
 	}
 	if paths, known = a.of(ref[0]); known {
 		return a.below(paths, ref[1:]), true

@@ -69,7 +69,7 @@ func (b *body) expression(e *ast.Expr) {
 	b.with(e)
 	switch terms := e.Terms.(type) {
 	case *ast.Term:
-		if ref, ok := terms.Value.(ast.Ref); ok && (b.member(ref) || b.asks(ref)) {
+		if ref, ok := terms.Value.(ast.Ref); ok && b.asks(ref) {
 			return
 		}
 		b.use(terms)
@@ -109,18 +109,6 @@ func (b *body) named(v ast.Var) {
 	if ref, ok := term.Value.(ast.Ref); ok {
 		b.operands(ref)
 	}
-}
-
-// member looks at an expression that says no more than that a set has elements, each of which a variable stands for:
-// containers[c].
-func (b *body) member(ref ast.Ref) bool {
-	s, ok := b.isElement(ref)
-	if !ok || len(ref) != s.at+1 {
-		return false
-	}
-	paths, known := b.gathered(s)
-	b.there(paths...)
-	return known
 }
 
 // asks looks at an expression that says no more than that something is there, and isn't false.
@@ -163,13 +151,10 @@ func (r *reader) mayLead(ref ast.Ref) bool {
 	return true
 }
 
-// operands are the keys of a reference: they are read, but for the variable that stands for each element of a set.
+// operands are the keys of a reference: they are read.
 func (b *body) operands(ref ast.Ref) {
-	s, isElement := b.isElement(ref)
-	for i, operand := range ref[1:] {
-		if !isElement || i+1 != s.at {
-			b.use(operand)
-		}
+	for _, operand := range ref[1:] {
+		b.use(operand)
 	}
 }
 

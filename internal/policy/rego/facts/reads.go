@@ -70,8 +70,7 @@ func ReadsOf(compiler *ast.Compiler, rules ...ast.Ref) Reads {
 
 func newReader(root ast.Ref, longest int, compiler *ast.Compiler) *reader {
 	return &reader{root: root, longest: longest, compiler: compiler, found: map[string]path{},
-		followed: map[string]bool{}, sets: map[string][]path{}, named: map[string]set{},
-		left: maxWork}
+		followed: map[string]bool{}, left: maxWork}
 }
 
 // follow follows rules, and says what they read.
@@ -99,11 +98,6 @@ type reader struct {
 	found    map[string]path
 	// followed are the rules that were, with what their arguments stand for.
 	followed map[string]bool
-	// sets are the rules that make sets of which the elements were looked at, with the parts of the document that they
-	// put into them; nil while it isn't known.
-	sets map[string][]path
-	// named are the rules that make sets, and those that don't, by the references that name them.
-	named map[string]set
 	// left is how much more may be looked at.
 	left int
 }
