@@ -43,39 +43,27 @@ func NewController(c *Catalog) *Controller { return &Controller{catalog: c} }
 // of both kinds, and the runnable that completes the catalog after the first lists.
 func (c *Controller) Register(mgr ctrl.Manager) error {
 	c.reader, c.cache = mgr.GetClient(), mgr.GetCache()
-	err := ctrl.NewControllerManagedBy(mgr).
-		Named("policy-catalog").
-		For(&v1alpha1.ClusterRegoPolicy{}).
-		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
-		Complete(c)
-	if err != nil {
-		return fmt.Errorf("register the policy catalog's controller: %w", err)
-	}
 	for name, of := range map[string]struct {
 		kind client.Object
-		by   reconcile.Reconciler
+		sync func(context.Context, types.NamespacedName) error
 	}{
-		"template-catalog":      {&v1alpha1.RegoTemplate{}, templateReconciler{c}},
-		"waiver-catalog":        {&v1alpha1.Waiver{}, waivers{c}},
-		"clusterwaiver-catalog": {&v1alpha1.ClusterWaiver{}, waivers{c}},
-		"override-catalog":      {&v1alpha1.PolicyOverride{}, overrideReconciler{c}},
+		"policy-catalog":        {&v1alpha1.ClusterRegoPolicy{}, c.syncPolicy},
+		"template-catalog":      {&v1alpha1.RegoTemplate{}, c.syncTemplate},
+		"strategy-catalog":      {&v1alpha1.RemediationStrategy{}, c.syncStrategy},
+		"waiver-catalog":        {&v1alpha1.Waiver{}, c.syncWaiver},
+		"clusterwaiver-catalog": {&v1alpha1.ClusterWaiver{}, c.syncWaiver},
+		"override-catalog":      {&v1alpha1.PolicyOverride{}, c.syncOverride},
 	} {
-		err = ctrl.NewControllerManagedBy(mgr).
+		err := ctrl.NewControllerManagedBy(mgr).
 			Named(name).
 			For(of.kind).
 			WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
-			Complete(of.by)
+			Complete(reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+				return ctrl.Result{}, c.locked(ctx, of.sync, request.NamespacedName)
+			}))
 		if err != nil {
 			return fmt.Errorf("register the policy catalog's controller %s: %w", name, err)
 		}
-	}
-	err = ctrl.NewControllerManagedBy(mgr).
-		Named("strategy-catalog").
-		For(&v1alpha1.RemediationStrategy{}).
-		WithOptions(controller.Options{NeedLeaderElection: ptr.To(false)}).
-		Complete(strategyReconciler{c})
-	if err != nil {
-		return fmt.Errorf("register the policy catalog's controller of strategies: %w", err)
 	}
 	if err := mgr.Add(initialList{c}); err != nil {
 		return fmt.Errorf("register the policy catalog's first list: %w", err)
@@ -83,70 +71,66 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 	return nil
 }
 
-// Reconcile brings one policy into the catalog or takes it out. A policy that
-// doesn't compile isn't retried: only an edit fixes it.
-func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return ctrl.Result{}, c.sync(ctx, request.Name)
-}
-
-func (c *Controller) sync(ctx context.Context, name string) error {
+// locked brings one object into the catalog or takes it out, with mu held.
+func (c *Controller) locked(ctx context.Context, sync func(context.Context, types.NamespacedName) error,
+	key types.NamespacedName) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return sync(ctx, key)
+}
+
+// syncPolicy reports no error for a policy that doesn't compile: only an edit fixes it. The policy's strategy is read
+// before the policy is set, so that none is thought to lack what is there.
+func (c *Controller) syncPolicy(ctx context.Context, key types.NamespacedName) error {
 	var p v1alpha1.ClusterRegoPolicy
-	err := c.reader.Get(ctx, types.NamespacedName{Name: name}, &p)
+	err := c.reader.Get(ctx, key, &p)
 	if apierrors.IsNotFound(err) {
-		c.catalog.Delete(name)
+		c.catalog.Delete(key.Name)
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read policy %s: %w", name, err)
+		return fmt.Errorf("read policy %s: %w", key.Name, err)
 	}
 	if named := strategy.Named(&p); named != "" {
-		if err := c.syncStrategy(ctx, named); err != nil {
+		if err := c.syncStrategy(ctx, types.NamespacedName{Name: named}); err != nil {
 			return err
 		}
 	}
 	if err := c.catalog.Set(&p); err != nil {
-		logf.FromContext(ctx).Error(err, "policy isn't in force as written", "policy", name)
+		logf.FromContext(ctx).Error(err, "policy isn't in force as written", "policy", key.Name)
 	}
 	return nil
 }
 
-// strategyReconciler is the reconciler of strategies.
-type strategyReconciler struct{ controller *Controller }
-
-// Reconcile brings one strategy into the catalog or takes it out.
-func (r strategyReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	r.controller.mu.Lock()
-	defer r.controller.mu.Unlock()
-	return ctrl.Result{}, r.controller.syncStrategy(ctx, request.Name)
-}
-
-// syncStrategy is called with mu held. A policy's strategy is read before the policy is set,
-// so that none is thought to lack what is there.
-func (c *Controller) syncStrategy(ctx context.Context, name string) error {
-	var s v1alpha1.RemediationStrategy
-	err := c.reader.Get(ctx, types.NamespacedName{Name: name}, &s)
+func (c *Controller) syncTemplate(ctx context.Context, key types.NamespacedName) error {
+	var t v1alpha1.RegoTemplate
+	err := c.reader.Get(ctx, key, &t)
 	if apierrors.IsNotFound(err) {
-		return c.catalog.DeleteStrategy(name)
+		c.catalog.DeleteTemplate(key.Name)
+		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read strategy %s: %w", name, err)
+		return fmt.Errorf("read RegoTemplate %s: %w", key.Name, err)
+	}
+	if err := c.catalog.SetTemplate(&t); err != nil {
+		logf.FromContext(ctx).Error(err, "template can't be used as written", "template", key.Name)
+	}
+	return nil
+}
+
+func (c *Controller) syncStrategy(ctx context.Context, key types.NamespacedName) error {
+	var s v1alpha1.RemediationStrategy
+	err := c.reader.Get(ctx, key, &s)
+	if apierrors.IsNotFound(err) {
+		return c.catalog.DeleteStrategy(key.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("read strategy %s: %w", key.Name, err)
 	}
 	return c.catalog.SetStrategy(&s)
 }
 
-// waivers is the reconciler of waivers of both kinds.
-type waivers struct{ controller *Controller }
-
-// Reconcile brings one waiver into the catalog or takes it out.
-func (e waivers) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return ctrl.Result{}, e.controller.syncWaiver(ctx, request.NamespacedName)
-}
-
 func (c *Controller) syncWaiver(ctx context.Context, key types.NamespacedName) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	w := v1alpha1.NewWaiver(key.Namespace)
 	err := c.reader.Get(ctx, key, w)
 	if apierrors.IsNotFound(err) {
@@ -159,6 +143,20 @@ func (c *Controller) syncWaiver(ctx context.Context, key types.NamespacedName) e
 	if err := c.catalog.SetWaiver(w); err != nil {
 		logf.FromContext(ctx).Error(err, "waiver waives nothing", "waiver", key)
 	}
+	return nil
+}
+
+func (c *Controller) syncOverride(ctx context.Context, key types.NamespacedName) error {
+	var o v1alpha1.PolicyOverride
+	err := c.reader.Get(ctx, key, &o)
+	if apierrors.IsNotFound(err) {
+		c.catalog.DeleteOverride(key.Name)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read PolicyOverride %s: %w", key.Name, err)
+	}
+	c.catalog.SetOverride(&o)
 	return nil
 }
 

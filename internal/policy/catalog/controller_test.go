@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -97,11 +96,10 @@ func TestInitialListNeverCompletesWithoutPolicies(t *testing.T) {
 
 func TestReconcileFollowsThePolicy(t *testing.T) {
 	c, server := newController(t, synced(true), interceptor.Funcs{}, stored("p", goodRego))
-	request := ctrl.Request{NamespacedName: types.NamespacedName{Name: "p"}}
 	reconcile := func() {
 		t.Helper()
-		if result, err := c.Reconcile(t.Context(), request); err != nil || !result.IsZero() {
-			t.Fatalf("Reconcile = %+v, %v", result, err)
+		if err := c.locked(t.Context(), c.syncPolicy, types.NamespacedName{Name: "p"}); err != nil {
+			t.Fatal(err)
 		}
 	}
 	reconcile()
@@ -110,7 +108,7 @@ func TestReconcileFollowsThePolicy(t *testing.T) {
 		t.Fatal("the policy isn't in force")
 	}
 	var p v1alpha1.ClusterRegoPolicy
-	if err := server.Get(t.Context(), request.NamespacedName, &p); err != nil {
+	if err := server.Get(t.Context(), types.NamespacedName{Name: "p"}, &p); err != nil {
 		t.Fatal(err)
 	}
 	p.Spec.Rego.Main = "package"
@@ -148,9 +146,8 @@ func TestWaiversAreReadBeforeTheCatalogIsComplete(t *testing.T) {
 	if err := server.Delete(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e)}
-	if result, err := (waivers{c}).Reconcile(t.Context(), request); err != nil || !result.IsZero() {
-		t.Fatalf("Reconcile = %+v, %v", result, err)
+	if err := c.locked(t.Context(), c.syncWaiver, client.ObjectKeyFromObject(e)); err != nil {
+		t.Fatal(err)
 	}
 	if known, _ := c.catalog.WaiverProblem(e); known {
 		t.Error("a deleted waiver is still known")

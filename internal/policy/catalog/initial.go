@@ -9,10 +9,7 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
@@ -46,7 +43,7 @@ func (l initialList) Start(ctx context.Context) error {
 		return cmp.Compare(rego.CompileCost(&a.Spec.Rego), rego.CompileCost(&b.Spec.Rego)) // what takes long comes last
 	})
 	for i := range policies.Items {
-		if err := c.sync(ctx, policies.Items[i].Name); err != nil {
+		if err := c.locked(ctx, c.syncPolicy, client.ObjectKeyFromObject(&policies.Items[i])); err != nil {
 			return fmt.Errorf("complete the policy catalog: %w", err)
 		}
 	}
@@ -66,7 +63,7 @@ func (c *Controller) syncWaivers(ctx context.Context) error {
 		return err
 	}
 	for _, w := range waived {
-		if err := c.syncWaiver(ctx, types.NamespacedName{Namespace: w.GetNamespace(), Name: w.GetName()}); err != nil {
+		if err := c.locked(ctx, c.syncWaiver, client.ObjectKeyFromObject(w)); err != nil {
 			return err
 		}
 	}
@@ -82,35 +79,22 @@ func (c *Controller) syncTemplates(ctx context.Context) error {
 		return cmp.Compare(rego.CompileCost(&a.Spec.Rego), rego.CompileCost(&b.Spec.Rego))
 	})
 	for i := range templates.Items {
-		if err := c.syncTemplate(ctx, templates.Items[i].Name); err != nil {
+		if err := c.locked(ctx, c.syncTemplate, client.ObjectKeyFromObject(&templates.Items[i])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// templateReconciler is the reconciler of templates.
-type templateReconciler struct{ controller *Controller }
-
-// Reconcile brings one template into the catalog or takes it out.
-func (t templateReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	return ctrl.Result{}, t.controller.syncTemplate(ctx, request.Name)
-}
-
-func (c *Controller) syncTemplate(ctx context.Context, name string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var t v1alpha1.RegoTemplate
-	err := c.reader.Get(ctx, types.NamespacedName{Name: name}, &t)
-	if apierrors.IsNotFound(err) {
-		c.catalog.DeleteTemplate(name)
-		return nil
+func (c *Controller) syncOverrides(ctx context.Context) error {
+	var all v1alpha1.PolicyOverrideList
+	if err := c.reader.List(ctx, &all); err != nil {
+		return fmt.Errorf("list overrides: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("read RegoTemplate %s: %w", name, err)
-	}
-	if err := c.catalog.SetTemplate(&t); err != nil {
-		logf.FromContext(ctx).Error(err, "template can't be used as written", "template", name)
+	for i := range all.Items {
+		if err := c.locked(ctx, c.syncOverride, client.ObjectKeyFromObject(&all.Items[i])); err != nil {
+			return err
+		}
 	}
 	return nil
 }
