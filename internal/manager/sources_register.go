@@ -8,6 +8,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/source"
 	"evenkeel.dev/evenkeel/internal/source/access"
+	"evenkeel.dev/evenkeel/internal/source/git"
 	"evenkeel.dev/evenkeel/internal/source/receiver"
 	"evenkeel.dev/evenkeel/internal/wallclock"
 )
@@ -17,7 +18,7 @@ import (
 func (o *sourceOptions) register(mgr ctrl.Manager, namespace string, metrics prometheus.Registerer) error {
 	allowed := access.Namespaces{Own: namespace, Others: o.namespaces}
 	account := namespace + ":evenkeel"
-	fetcher, err := newGitFetcher(o.dir, o.allowFiles)
+	fetcher, err := git.NewFetcher(git.Options{Dir: o.dir, Clock: wallclock.New(), AllowFile: o.allowFiles})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/source/access"
+	"evenkeel.dev/evenkeel/internal/source/git"
 )
 
 // What a test's repository holds, by its commits.
@@ -76,12 +77,12 @@ func verified(src *v1alpha1.PolicySource) {
 }
 
 // Fetch answers as the repository is said to.
-func (d *desk) Fetch(context.Context, FetchRequest) (*Fetched, error) {
+func (d *desk) Fetch(context.Context, git.Request) (*git.Fetched, error) {
 	d.fetched++
 	if d.refuses != nil {
 		return nil, d.refuses
 	}
-	return &Fetched{Revision: d.revision, Files: repository(d.files)}, nil
+	return &git.Fetched{Revision: d.revision, Files: repository(d.files)}, nil
 }
 
 // Forget keeps nothing.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/source/git"
 )
 
 // A revision that waits for something may be given up by the repository meanwhile, or
@@ -22,9 +23,8 @@ func TestWhatBecomesOfARevisionThatIsReadAndNotInForce(t *testing.T) {
 		then     func(*desk)
 		revision string
 	}{
-		"its signer isn't known any more": {"nobody answers for it", answers(&FetchError{
-			Reason: v1alpha1.ReasonSignatureInvalid, Stalled: true, Revision: revisionB,
-			Err: errors.New("no key")}), revisionA},
+		"its signer isn't known any more": {"nobody answers for it", answers(&git.Error{
+			Kind: git.ErrSignature, Revision: revisionB}), revisionA},
 		"no signer is known any more": {"nobody answers for it", func(d *desk) {
 			if err := d.c.client.Delete(t.Context(), signers()); err != nil {
 				t.Fatal(err)
@@ -36,12 +36,11 @@ func TestWhatBecomesOfARevisionThatIsReadAndNotInForce(t *testing.T) {
 			if err := d.c.client.Update(t.Context(), others); err != nil {
 				t.Fatal(err)
 			}
-			d.refuses = &FetchError{Err: errors.New("no route")}
+			d.refuses = errors.New("no route")
 		}, revisionA},
-		"the branch has gone": {"nobody follows it", answers(&FetchError{
-			Reason: v1alpha1.ReasonRefNotFound, Stalled: true, Err: errors.New("no branch")}), revisionA},
+		"the branch has gone": {"nobody follows it", answers(git.ErrReferenceNotFound), revisionA},
 		"the server doesn't answer": {"it is the newest that is known, and the next must descend from it",
-			answers(&FetchError{Err: errors.New("no route")}), revisionB},
+			answers(errors.New("no route")), revisionB},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -3,87 +3,56 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/source/git"
 )
 
-// Fetcher reads Git repositories.
+// Fetcher reads Git repositories; a git.Fetcher is one.
 type Fetcher interface {
-	// Fetch finds the newest commit of what is followed, and its files. The error is
-	// a *FetchError where the cause is known.
-	Fetch(ctx context.Context, r FetchRequest) (*Fetched, error)
-	// Forget drops what is kept of a source's repository.
+	Fetch(ctx context.Context, r git.Request) (*git.Fetched, error)
 	Forget(key string) error
 }
 
-// FetchRequest says what to read.
-type FetchRequest struct {
-	// Key tells apart what is kept of several sources.
-	Key string
-	URL string
-	// Ref is what is followed; nil for the default branch.
-	Ref *v1alpha1.SourceReference
-	// Credentials are the values of the Secret that the repository asks for; nil for
-	// none.
-	Credentials map[string][]byte
-	// Signers are the values of the Secret with the keys of which one must have
-	// signed the commit; nil when no signature is asked for.
-	Signers map[string][]byte
-	// Since is the commit in force, from which what is found must descend; empty where
-	// any is taken. Accepted is a commit that is taken all the same.
-	Since, Accepted string
-}
-
-// Fetched is a repository at one commit.
-type Fetched struct {
-	// Revision names the commit for people, for example main@sha1:5f3c….
-	Revision string
-	// Files are the commit's; they may be read until the next Fetch of the same key.
-	Files fs.FS
-}
-
-// FetchError is why a repository can't be read.
-type FetchError struct {
-	// Reason is one of a PolicySource's Ready condition; empty for FetchFailed.
-	Reason string
-	// Stalled says that only a person can fix it.
-	Stalled bool
-	// Revision is what was found, and isn't taken; empty when it isn't that which is
-	// wrong.
-	Revision string
-	// Err says what is wrong and what to do. It never holds a credential.
-	Err error
-}
-
-// Error is what is wrong.
-func (e *FetchError) Error() string { return e.Err.Error() }
-
-// Unwrap gives the cause.
-func (e *FetchError) Unwrap() error { return e.Err }
-
-// fetchFailure classifies an error of a Fetcher.
+// fetchFailure classifies an error of a Fetcher. What isn't named here may go by itself.
 func fetchFailure(src *v1alpha1.PolicySource, err error) *failure {
-	var known *FetchError
-	if errors.As(err, &known) &&
-		(known.Reason == v1alpha1.ReasonNotDescendant || known.Reason == v1alpha1.ReasonHistoryUnknown) {
-		return stalled(known.Reason, "%v. To roll back, push a commit that reverts; to take this revision, %s; to "+
-			"take any, set spec.history: Any",
-			known, acceptance(src, known.Revision))
-	}
-	if errors.As(err, &known) {
-		return &failure{reason: cmp.Or(known.Reason, v1alpha1.ReasonFetchFailed), message: known.Error(),
-			stalled: known.Stalled}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return transient(v1alpha1.ReasonFetchFailed,
-			"%v: the repository didn't answer within spec.timeout; raise it if the repository is this slow", err)
+	for _, known := range []struct {
+		kind   error
+		reason string
+	}{
+		{git.ErrInvalid, v1alpha1.ReasonInvalid},
+		{git.ErrAuthentication, v1alpha1.ReasonAuthenticationFailed},
+		{git.ErrUntrusted, v1alpha1.ReasonServerUntrusted},
+		{git.ErrRepositoryNotFound, v1alpha1.ReasonRepositoryNotFound},
+		{git.ErrReferenceNotFound, v1alpha1.ReasonRefNotFound},
+		{git.ErrTooLarge, v1alpha1.ReasonTooLarge},
+		{git.ErrSignature, v1alpha1.ReasonSignatureInvalid},
+		{git.ErrNotDescendant, v1alpha1.ReasonNotDescendant},
+		{git.ErrHistoryUnknown, v1alpha1.ReasonHistoryUnknown},
+	} {
+		switch {
+		case !errors.Is(err, known.kind):
+		case known.reason == v1alpha1.ReasonNotDescendant, known.reason == v1alpha1.ReasonHistoryUnknown:
+			return stalled(known.reason, "%v. To roll back, push a commit that reverts; to take this revision, %s; to "+
+				"take any, set spec.history: Any", err, acceptance(src, revisionOf(err)))
+		default:
+			return stalled(known.reason, "%v", err)
+		}
 	}
 	return transient(v1alpha1.ReasonFetchFailed, "%v", err)
+}
+
+// revisionOf is the revision that an error is about; empty when none was found.
+func revisionOf(err error) string {
+	var of *git.Error
+	if errors.As(err, &of) {
+		return of.Revision
+	}
+	return ""
 }
 
 // timely is a repository's files while there is time to read them. Who walks them may

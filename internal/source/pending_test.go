@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/source/git"
 )
 
 // conflicting is a desk at which revision B waits for a policy of its name to go, which
@@ -45,9 +46,7 @@ func withLogin(src *v1alpha1.PolicySource) {
 
 // What keeps the repository from being asked says nothing of what it gave before.
 func TestARevisionThatWaitsOutlastsWhatSaysNothingOfIt(t *testing.T) {
-	refuses := func(reason string) func(*desk) {
-		return func(d *desk) { d.refuses = &FetchError{Reason: reason, Stalled: true, Err: errors.New("no")} }
-	}
+	refuses := func(kind error) func(*desk) { return func(d *desk) { d.refuses = kind } }
 	tests := map[string]struct {
 		reason string
 		then   func(*desk)
@@ -58,9 +57,9 @@ func TestARevisionThatWaitsOutlastsWhatSaysNothingOfIt(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		"the credentials aren't taken":  {"they aren't the revision's", refuses(v1alpha1.ReasonAuthenticationFailed)},
-		"the server isn't trusted":      {"another one answers", refuses(v1alpha1.ReasonServerUntrusted)},
-		"the credentials are malformed": {"they aren't the revision's", refuses(v1alpha1.ReasonInvalid)},
+		"the credentials aren't taken":  {"they aren't the revision's", refuses(git.ErrAuthentication)},
+		"the server isn't trusted":      {"another one answers", refuses(git.ErrUntrusted)},
+		"the credentials are malformed": {"they aren't the revision's", refuses(git.ErrInvalid)},
 		"the signers can't be read now": {"they may be the same", func(d *desk) { d.secretFails("signers") }},
 	}
 	for name, tc := range tests {

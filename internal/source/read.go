@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/source/access"
+	"evenkeel.dev/evenkeel/internal/source/git"
 )
 
 // read brings what is at hand of a source up to date with its repository.
@@ -54,9 +55,8 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 
 // found notes the revision that a repository answered with, though it isn't taken.
 func (s *observation) found(err error) {
-	var known *FetchError
-	if errors.As(err, &known) && known.Revision != "" {
-		s.fetched, s.revision = true, known.Revision
+	if revision := revisionOf(err); revision != "" {
+		s.fetched, s.revision = true, revision
 	}
 }
 
@@ -73,9 +73,11 @@ func disowns(reason string) bool {
 
 // request gathers what the repository is asked with: the signers first, since what
 // becomes of a revision that waits depends on them, whatever becomes of the credentials.
-func (c *Controller) request(ctx context.Context, src *v1alpha1.PolicySource, at *remembered) (FetchRequest, error) {
-	r := FetchRequest{Key: string(src.UID), URL: src.Spec.URL, Ref: src.Spec.Ref, Since: mustFollow(src),
-		Accepted: accepted(src)}
+func (c *Controller) request(ctx context.Context, src *v1alpha1.PolicySource, at *remembered) (git.Request, error) {
+	r := git.Request{Key: string(src.UID), URL: src.Spec.URL, Since: mustFollow(src), Accepted: accepted(src)}
+	if src.Spec.Ref != nil {
+		r.Ref = git.Reference(*src.Spec.Ref)
+	}
 	var err error
 	if src.Spec.Verify != nil {
 		if r.Signers, err = c.signers(ctx, src, at); err != nil {
