@@ -57,7 +57,6 @@ type watched struct {
 	by    *Credentials
 }
 
-// RoundTrip implements http.RoundTripper.
 func (t watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.inner.RoundTrip(r)
 	if err == nil {

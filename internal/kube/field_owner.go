@@ -83,7 +83,6 @@ func keysOf(set map[string]any, value any, token string) (keys []string, inner a
 	return []string{"f:" + token}, inner
 }
 
-// partsOf are what the sets name below a key.
 func partsOf(sets []map[string]any, key string) []map[string]any {
 	var below []map[string]any
 	for _, set := range sets {

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ruled are the kinds of Kubernetes itself that kstatus has a rule for.
 func ruled() []string {
 	return []string{"Service", "Pod", "Secret", "PersistentVolumeClaim", "ConfigMap", "StatefulSet.apps",
 		"DaemonSet.apps", "Deployment.apps",

@@ -62,7 +62,6 @@ type readable struct {
 // WrappedRoundTripper lets client-go find the transport beneath.
 func (t readable) WrappedRoundTripper() http.RoundTripper { return t.inner }
 
-// RoundTrip implements http.RoundTripper.
 func (t readable) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.inner.RoundTrip(r)
 	if err != nil || !ours(r, response) {
@@ -100,7 +99,6 @@ type frames struct {
 	rest    []byte
 }
 
-// Read implements io.Reader.
 func (f *frames) Read(p []byte) (int, error) {
 	if len(f.rest) == 0 {
 		var frame json.RawMessage
@@ -114,10 +112,8 @@ func (f *frames) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close implements io.Closer.
 func (f *frames) Close() error { return f.body.Close() }
 
-// event is an event of a watch with a readable object.
 func (l *Lists) event(frame []byte) []byte {
 	var event struct {
 		Type   string          `json:"type"`
@@ -171,7 +167,6 @@ func (l *Lists) list(text []byte) []byte {
 	return out
 }
 
-// object is one object, without its spec if it isn't of its kind's form.
 func (l *Lists) object(gvk schema.GroupVersionKind, raw []byte) (object json.RawMessage, changed bool) {
 	into, err := l.scheme.New(gvk)
 	if err != nil || gvk.GroupVersion() != v1alpha1.GroupVersion {

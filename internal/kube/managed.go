@@ -40,9 +40,6 @@ type Tools struct {
 	FieldManagers []string
 }
 
-// ManagedBy finds the tool that manages an object by the marks that are documented.
-func ManagedBy(obj metav1.Object) (Manager, bool) { return Tools{}.ManagedBy(obj) }
-
 // ManagedBy finds the tool that manages an object: by the marks that tools leave in
 // labels, annotations and owners, or else by the field managers that wrote it, for a
 // mark can be configured, be taken away, or not be there yet.

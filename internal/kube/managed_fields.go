@@ -35,7 +35,6 @@ func fieldManagers() []fieldManager {
 	}
 }
 
-// wrote finds a tool among the field managers of an object.
 func (t Tools) wrote(obj metav1.Object) (Manager, bool) {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Subresource != "" {
@@ -86,7 +85,6 @@ func declares(entry metav1.ManagedFieldsEntry) bool {
 		othersThan(metadata, "f:finalizers", "f:ownerReferences", ".")
 }
 
-// othersThan says whether there are more fields than those named.
 func othersThan(fields map[string]json.RawMessage, named ...string) bool {
 	for name := range fields {
 		if !slices.Contains(named, name) {

@@ -212,7 +212,7 @@ func TestManagedByOtherTools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			object := &metav1.ObjectMeta{Labels: tc.labels, Annotations: tc.annotations, OwnerReferences: tc.owners}
-			if manager, managed := kube.ManagedBy(object); managed {
+			if manager, managed := (kube.Tools{}).ManagedBy(object); managed {
 				got = manager.String()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -132,7 +132,6 @@ func (l Lineage) Top() (v1alpha1.ObjectReference, bool) {
 	return l.Owners[len(l.Owners)-1], true
 }
 
-// describe names an owner; a custom kind with its group.
 func describe(owner v1alpha1.ObjectReference) string { return KindOf(owner) + " " + owner.Name }
 
 // KindOf tells the kind of an object to people, a custom one with its group:

@@ -24,7 +24,6 @@ func NewStatusWriter(c client.Client, obj client.Object) *StatusWriter {
 	return &StatusWriter{client: c, before: obj.DeepCopyObject().(client.Object)}
 }
 
-// Write writes the status when it differs from what was read.
 func (w *StatusWriter) Write(ctx context.Context, obj client.Object, fieldManager string) error {
 	if equality.Semantic.DeepEqual(w.before, obj) {
 		return nil

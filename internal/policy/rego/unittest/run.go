@@ -43,9 +43,6 @@ type Position struct {
 	Row  int
 }
 
-// String is file:row.
-func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Row) }
-
 // Coverage says which rows of the non-test modules the tests reached.
 type Coverage struct {
 	// Percent is the share of the rows, 0 to 100.
