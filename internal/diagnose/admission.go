@@ -43,7 +43,6 @@ func admission(ctx context.Context, in *Installation) []Finding {
 	return []Finding{fine("the webhook answers and judges%s; a request through it took %s", p.judges, took)}
 }
 
-// refusal says what an error of a request that should pass means.
 func refusal(err error) (Finding, bool) {
 	var status apierrors.APIStatus
 	switch {

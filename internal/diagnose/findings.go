@@ -25,7 +25,6 @@ func warned(do, format string, args ...any) Finding {
 	return Finding{Status: Warn, Message: fmt.Sprintf(format, args...), Do: do}
 }
 
-// unread says that something couldn't be looked at.
 func unread(what string, err error) Finding {
 	if refusal, refused := permissions.RefusedBy(err); refused {
 		return refusedTo(lack{what: []string{what}, refusals: []permissions.Refusal{refusal}})

@@ -24,7 +24,6 @@ const (
 	leaseName = "evenkeel-leader"
 )
 
-// manager looks at the manager's replicas.
 func manager(ctx context.Context, in *Installation) []Finding {
 	d, err := in.deployment(ctx)
 	switch {
@@ -85,7 +84,6 @@ func (in *Installation) outside(ctx context.Context) string {
 	return *entries[0].client.URL
 }
 
-// answersAt says whether the manager outside the cluster answers.
 func (in *Installation) answersAt(ctx context.Context, url string) Finding {
 	_, _, err := in.send(ctx)
 	f, bad := refusal(err)

@@ -14,7 +14,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// objects looks whether every object of Evenkeel's own kinds is of its kind's form.
 func objects(ctx context.Context, in *Installation) []Finding {
 	var found []Finding
 	seen := 0

@@ -113,7 +113,6 @@ func (l *optOutLook) unread(ctx context.Context, kind schema.GroupKind, err erro
 		"one without effect"))
 }
 
-// judge looks at one object.
 func (l *optOutLook) judge(m *metav1.PartialObjectMetadata) {
 	l.seen++
 	if _, err := v1alpha1.OptOutEnd(m); err != nil || v1alpha1.IneffectiveOptOut(m) != "" ||
@@ -122,7 +121,6 @@ func (l *optOutLook) judge(m *metav1.PartialObjectMetadata) {
 	}
 }
 
-// tell says what is wrong with the opt-out of one object.
 func tell(m *metav1.PartialObjectMetadata) Finding {
 	place := strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/")
 	ref := v1alpha1.ObjectReference{APIVersion: m.APIVersion, Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}
@@ -167,7 +165,6 @@ func (l *optOutLook) copied(ctx context.Context, m *metav1.PartialObjectMetadata
 	return true
 }
 
-// findings are what was found, and what wasn't looked at.
 func (l *optOutLook) findings(ctx context.Context) []Finding {
 	seen := map[types.UID]*metav1.PartialObjectMetadata{}
 	for _, m := range l.doubtful {

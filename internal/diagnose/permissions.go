@@ -61,7 +61,6 @@ func matched(p *v1alpha1.ClusterRegoPolicy) (kinds []schema.GroupKind) {
 	return kinds
 }
 
-// read are the kinds that a policy matches or refers to.
 func read(p *v1alpha1.ClusterRegoPolicy) []schema.GroupKind {
 	kinds := matched(p)
 	for _, r := range p.Spec.Match.References {
@@ -107,7 +106,6 @@ func join(byPlace map[string]permission, resource schema.GroupVersionResource, v
 	}
 }
 
-// refused are the permissions, or parts of them, that the manager lacks.
 func (in *Installation) refused(ctx context.Context, wanted []permission) ([]permission, error) {
 	var out []permission
 	for _, r := range wanted {

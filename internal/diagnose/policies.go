@@ -23,7 +23,6 @@ const staleScan = 30 * time.Minute
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// policyList reads all policies, or says why it can't.
 func (in *Installation) policyList(ctx context.Context) ([]v1alpha1.ClusterRegoPolicy, []Finding) {
 	list := &v1alpha1.ClusterRegoPolicyList{}
 	if err := in.Client.List(ctx, list); err != nil {
@@ -35,7 +34,6 @@ func (in *Installation) policyList(ctx context.Context) ([]v1alpha1.ClusterRegoP
 	return list.Items, nil
 }
 
-// policies looks whether every policy is in force as it is written.
 func policies(ctx context.Context, in *Installation) []Finding {
 	list, found := in.policyList(ctx)
 	for _, p := range list {
@@ -105,7 +103,6 @@ func scans(ctx context.Context, in *Installation) []Finding {
 		"%s and kept up to date; the oldest full one was %s ago", scanned, age)
 }
 
-// scanOf says what is wrong with the scan of one policy.
 func (in *Installation) scanOf(p *v1alpha1.ClusterRegoPolicy) (found []Finding) {
 	s := p.Status.Scan
 	switch {
@@ -127,7 +124,6 @@ func (in *Installation) scanOf(p *v1alpha1.ClusterRegoPolicy) (found []Finding) 
 	return found
 }
 
-// breakers looks whether anything keeps Evenkeel from writing.
 func breakers(ctx context.Context, in *Installation) []Finding {
 	list := &v1alpha1.RemediationBreakerList{}
 	if err := in.Client.List(ctx, list); err != nil {
@@ -153,7 +149,6 @@ func breakers(ctx context.Context, in *Installation) []Finding {
 	return in.reported(ctx, found, len(list.Items), "%s closed", prose.Are(len(list.Items), "breaker"))
 }
 
-// rollouts looks for plans that wait for a person.
 func rollouts(ctx context.Context, in *Installation) []Finding {
 	list := &v1alpha1.RemediationList{}
 	if err := in.Client.List(ctx, list); err != nil {
@@ -180,7 +175,6 @@ func rollouts(ctx context.Context, in *Installation) []Finding {
 		prose.Count(len(latest), "policy"))
 }
 
-// waiting says what a plan waits for.
 func (in *Installation) waiting(rem *v1alpha1.Remediation) Finding {
 	look := "evenkeel rollout get " + rem.Name
 	stalled := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionStalled)

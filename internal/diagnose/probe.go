@@ -48,7 +48,6 @@ func probes(now time.Time) []probe {
 	}
 }
 
-// policyProbe is a policy that matches nothing.
 func policyProbe(rego string) *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: probeName}}
 	p.Spec = v1alpha1.RegoPolicySpec{Title: "Probe", Description: "Asks whether admission answers; never stored.",
@@ -61,7 +60,6 @@ func policyProbe(rego string) *v1alpha1.ClusterRegoPolicy {
 	return p
 }
 
-// overrideProbe is an override of a policy that isn't there.
 func overrideProbe(until time.Time) *v1alpha1.PolicyOverride {
 	return &v1alpha1.PolicyOverride{ObjectMeta: metav1.ObjectMeta{Name: probeName},
 		Spec: v1alpha1.PolicyOverrideSpec{PolicyUID: probeName, AdmissionAction: v1alpha1.AdmissionWarn,

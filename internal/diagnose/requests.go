@@ -32,7 +32,6 @@ func requestGuards(ctx context.Context, in *Installation) []Finding {
 		len(in.RequestPolicies))
 }
 
-// guard looks at one policy.
 func (in *Installation) guard(ctx context.Context, want *admissionregistrationv1.ValidatingAdmissionPolicy) []Finding {
 	is := &admissionregistrationv1.ValidatingAdmissionPolicy{}
 	err := in.Client.Get(ctx, client.ObjectKeyFromObject(want), is)
@@ -66,7 +65,6 @@ func (in *Installation) guard(ctx context.Context, want *admissionregistrationv1
 	return nil
 }
 
-// sameRequests says whether two policies are asked about the same requests.
 func sameRequests(want, is *admissionregistrationv1.MatchResources) bool {
 	return equality.Semantic.DeepEqual(filledIn(want), filledIn(is))
 }
@@ -90,7 +88,6 @@ func filledIn(m *admissionregistrationv1.MatchResources) *admissionregistrationv
 	return full
 }
 
-// expressions are what a policy judges by.
 func expressions(p *admissionregistrationv1.ValidatingAdmissionPolicy) []string {
 	var out []string
 	for _, v := range p.Spec.Variables {

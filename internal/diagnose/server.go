@@ -27,7 +27,6 @@ const (
 	skewFail = time.Minute
 )
 
-// apiServer looks at the API server's version and clock.
 func apiServer(ctx context.Context, in *Installation) []Finding {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(in.Server, "/")+"/version", nil)
 	if err != nil {
@@ -86,7 +85,6 @@ func clockSkew(date string, now time.Time) Finding {
 	}
 }
 
-// kinds looks whether Evenkeel's kinds are installed, at this version.
 func kinds(ctx context.Context, in *Installation) []Finding {
 	var found []Finding
 	for _, want := range in.Kinds {
@@ -118,7 +116,6 @@ func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return false
 }
 
-// sameSchema compares the schemas of the versions that both serve.
 func sameSchema(want, is *apiextensionsv1.CustomResourceDefinition) bool {
 	have := map[string]*apiextensionsv1.CustomResourceValidation{}
 	for _, v := range is.Spec.Versions {

@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// sources looks whether the repositories that policies come from are read.
 func sources(ctx context.Context, in *Installation) []Finding {
 	list := &v1alpha1.PolicySourceList{}
 	if err := in.Client.List(ctx, list); err != nil {
@@ -52,7 +51,6 @@ func sources(ctx context.Context, in *Installation) []Finding {
 // moment.
 const lateSource = 15 * time.Second
 
-// readAgo is how long ago a source's repository has answered.
 func readAgo(s *v1alpha1.PolicySource, now time.Time) string {
 	if s.Status.LastFetchedAt == nil {
 		return "never"

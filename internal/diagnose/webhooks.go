@@ -121,7 +121,6 @@ func webhooks(ctx context.Context, in *Installation) []Finding {
 		in.endpoints(ctx, have)...)
 }
 
-// endpoints looks whether something answers behind the Service of the entries.
 func (in *Installation) endpoints(ctx context.Context, have []entry) []Finding {
 	service := have[0].client.Service
 	if service == nil {
@@ -163,7 +162,6 @@ const (
 	expiresSoon = 24 * time.Hour
 )
 
-// certificate looks at the authorities that the API server knows the webhook by.
 func certificate(ctx context.Context, in *Installation) []Finding {
 	have, _, err := in.entries(ctx)
 	if err != nil {

@@ -94,7 +94,6 @@ type Alert struct {
 	GoesOn bool
 }
 
-// fires says whether the alert is due at now.
 func (a Alert) fires(now time.Time) bool {
 	return !a.StartsAt.IsZero() && !a.StartsAt.After(now)
 }

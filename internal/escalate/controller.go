@@ -94,7 +94,6 @@ func (c *Controller) remember(alerts []Alert, seen []peerState, accepted bool) {
 	c.ongoing, c.escalated = ongoing, escalated
 }
 
-// holds says whether some peer holds the alert as firing.
 func holds(seen []peerState, a Alert) bool {
 	k := key(a.labels())
 	for _, s := range seen {

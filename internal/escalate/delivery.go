@@ -22,7 +22,6 @@ type peerState struct {
 	err    error
 }
 
-// askPeers asks every peer what it holds, all at once.
 func (c *Controller) askPeers(ctx context.Context) []peerState {
 	seen := make([]peerState, len(c.peers))
 	c.each(func(i int, p *peer) {
@@ -64,7 +63,6 @@ func (c *Controller) deliver(ctx context.Context, alerts []Alert, seen []peerSta
 	return accepted, errors.Join(errs...)
 }
 
-// each calls do for every peer at once and waits for all.
 func (c *Controller) each(do func(i int, p *peer)) {
 	var wg sync.WaitGroup
 	for i, p := range c.peers {
@@ -73,7 +71,6 @@ func (c *Controller) each(do func(i int, p *peer)) {
 	wg.Wait()
 }
 
-// message is the alert as it is sent.
 func message(a Alert, now, endsAt time.Time) posted {
 	starts := a.StartsAt
 	if starts.IsZero() || starts.After(now) {

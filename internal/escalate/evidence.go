@@ -144,7 +144,6 @@ func (e Evidence) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// line is what became of the target.
 func (t TargetEvidence) line() string {
 	line := fmt.Sprintf("- %s %s: %s", t.Object.Kind, nameOf(t.Object), t.State)
 	if t.Reason != "" {
@@ -177,7 +176,6 @@ func nameOf(o v1alpha1.ObjectReference) string {
 	return o.Namespace + "/" + o.Name
 }
 
-// paragraphs joins what isn't empty, each on a line of its own.
 func paragraphs(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n")
 }

@@ -62,7 +62,6 @@ func (p plan) notFixed() string {
 	}
 }
 
-// whatToDo says what a person does about the objects that failed.
 func (p plan) whatToDo() string {
 	if p.evidence.SetBack == 0 {
 		return "see the reason of each object"

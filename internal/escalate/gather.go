@@ -66,7 +66,6 @@ func resolve(p *v1alpha1.ClusterRegoPolicy, strategies []v1alpha1.RemediationStr
 	p.Spec.Remediation.Mode = mode
 }
 
-// list reads all pages of a list into one.
 func list(ctx context.Context, reader client.Reader, into client.ObjectList) error {
 	var all []runtime.Object
 	for next := ""; ; {

@@ -41,7 +41,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	return m
 }
 
-// derived sets what fires now.
 func (m *metrics) derived(alerts []Alert, own string, now time.Time) {
 	m.alerts.Reset()
 	for _, a := range alerts {

@@ -79,7 +79,6 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 		Complete(c)
 }
 
-// tick is the one request there is.
 func tick() reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Name: "alerts"}}
 }

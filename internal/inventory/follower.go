@@ -92,7 +92,6 @@ func (f *follower) tried() bool {
 	return f.asked || f.store.options.Clock.Since(f.began) > patience
 }
 
-// run follows the kind until ctx ends.
 func (f *follower) run(ctx context.Context) {
 	defer f.stop()
 	defer f.share.leave()

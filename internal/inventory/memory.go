@@ -56,7 +56,6 @@ type share struct {
 
 func newMemory(limit int64) *memory { return &memory{limit: limit, shares: map[string]*share{}} }
 
-// join makes the share of a reference.
 func (m *memory) join(key string, refuse func(error)) *share {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,7 +64,6 @@ func (m *memory) join(key string, refuse func(error)) *share {
 	return s
 }
 
-// leave gives back all that a share takes.
 func (s *share) leave() {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
@@ -89,7 +87,6 @@ func (s *share) refuseAll() {
 	s.refused = true
 }
 
-// begin says that a list begins.
 func (s *share) begin() {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
@@ -97,7 +94,6 @@ func (s *share) begin() {
 	s.listed, s.refused = 0, false
 }
 
-// abandon says that a list that was under way brings nothing.
 func (s *share) abandon() {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()

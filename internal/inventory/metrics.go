@@ -38,14 +38,12 @@ func RegisterMetrics(r prometheus.Registerer, s *Store, policies Policies) error
 	return nil
 }
 
-// Describe is there for prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- g.objects
 	out <- g.bytes
 	out <- g.unknown
 }
 
-// Collect is there for prometheus.Collector.
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)

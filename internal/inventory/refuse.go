@@ -115,7 +115,6 @@ type chosen struct {
 	selector string
 }
 
-// List reads a page of them.
 func (c chosen) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	o.LabelSelector = c.selector
 	return c.ResourceInterface.List(ctx, o)

@@ -67,13 +67,11 @@ type kept struct {
 	item inventory.Item
 }
 
-// GetObjectKind is there for runtime.Object.
 func (*kept) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
 // DeepCopyObject returns the same value: it is immutable.
 func (k *kept) DeepCopyObject() runtime.Object { return k }
 
-// Transformer makes an object compact on its way in.
 func (s *sink) Transformer() cache.TransformFunc {
 	return func(obj any) (any, error) { return s.collect(obj) }
 }
@@ -126,7 +124,6 @@ func (s *sink) compact(obj any) (*kept, error) {
 	}
 }
 
-// Add keeps an object that appeared.
 func (s *sink) Add(obj any) error {
 	k, err := s.compact(obj)
 	if err != nil {
@@ -149,10 +146,8 @@ func (s *sink) Add(obj any) error {
 	return nil
 }
 
-// Update keeps an object that changed.
 func (s *sink) Update(obj any) error { return s.Add(obj) }
 
-// Delete drops an object.
 func (s *sink) Delete(obj any) error {
 	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
 	if err != nil {
@@ -176,7 +171,6 @@ func (s *sink) Delete(obj any) error {
 	return nil
 }
 
-// Replace keeps a full list.
 func (s *sink) Replace(objs []any, _ string) error {
 	items := make(map[string]inventory.Item, len(objs))
 	for _, obj := range objs {

@@ -187,7 +187,6 @@ func (s *Store) held(keys []string, tables []*inventory.Table) bool {
 	return true
 }
 
-// forget drops what was made of tables.
 func (s *Store) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +215,6 @@ func (s *Store) TakeKnown() map[string]bool {
 	return taken
 }
 
-// tellKnown notes that a reference has become known.
 func (s *Store) tellKnown(key string) {
 	s.mu.Lock()
 	s.known[key] = true
@@ -224,7 +222,6 @@ func (s *Store) tellKnown(key string) {
 	s.tell(key)
 }
 
-// tell notes that something of a reference has changed.
 func (s *Store) tell(key string) {
 	s.mu.Lock()
 	s.changed[key] = true

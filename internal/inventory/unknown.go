@@ -40,7 +40,6 @@ func (s *Store) Unknown(references []inventory.Reference) (out []inventory.Unkno
 	return out
 }
 
-// unknown says why the kind isn't known; without an error it is.
 func (f *follower) unknown() inventory.Unknown {
 	_, err := f.table()
 	if err == nil {

@@ -83,7 +83,6 @@ func (w *watcher) heed(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// mapping finds the resource of the kind.
 func (f *follower) mapping() (*meta.RESTMapping, error) {
 	var versions []string
 	if f.reference.Version != "" {
@@ -100,7 +99,6 @@ func (f *follower) kind() schema.GroupKind {
 	return schema.GroupKind{Group: f.reference.Group, Kind: f.reference.Kind}
 }
 
-// explain says what to do about an error.
 func (f *follower) explain(resource schema.GroupResource, err error) error {
 	return &listing.KindError{Kind: f.kind(), Version: f.reference.Version, Resource: resource, Err: err,
 		Field: listing.ReferencesField}
@@ -123,7 +121,6 @@ func (f *follower) sink(m *meta.RESTMapping, beside bool) *sink {
 	return s
 }
 
-// reflector feeds the watcher's sink.
 func (f *follower) reflector(m *meta.RESTMapping, w *watcher) *cache.Reflector {
 	client := f.store.options.Client
 	lw := w.sink.beginning(listing.ListWatch(chosen{client.Resource(m.Resource), f.reference.Selector.String()},

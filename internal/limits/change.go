@@ -30,7 +30,6 @@ func (j *judged) add(path string, class Class) {
 	}
 }
 
-// updated are the changes between two states of an object.
 func updated(before, after map[string]any) []change {
 	gk, _ := identify(before)
 	j := &judged{kind: gk}
@@ -42,7 +41,6 @@ func updated(before, after map[string]any) []change {
 	return j.changes
 }
 
-// created are those of an object that wasn't there.
 func created(object map[string]any) []change {
 	gk, _ := identify(object)
 	j := &judged{kind: gk}
@@ -51,7 +49,6 @@ func created(object map[string]any) []change {
 	return j.changes
 }
 
-// removed are those of an object that will be gone.
 func removed(object map[string]any) []change {
 	gk, _ := identify(object)
 	if gk == networkPolicy() {
@@ -78,7 +75,6 @@ func (j *judged) walk(path string, before, after any) {
 	}
 }
 
-// each compares the fields of an object.
 func (j *judged) each(path string, before, after any) {
 	b, a := asMap(before), asMap(after)
 	for _, key := range keys(b, a) {
@@ -189,7 +185,6 @@ func containerLists() []string {
 	return []string{"containers", "initContainers", "ephemeralContainers"}
 }
 
-// keys are those of both maps, in order.
 func keys(a, b map[string]any) []string {
 	all := map[string]bool{}
 	for _, m := range []map[string]any{a, b} {

@@ -42,7 +42,6 @@ func Classes() []Class {
 		ClassHost, ClassScheduling, ClassNetwork, ClassMetadata, ClassOwnership, ClassOther}
 }
 
-// meaning tells a class to people.
 func meaning(c Class) string {
 	return map[Class]string{
 		ClassImage:           "which containers run, and from what image",
@@ -78,7 +77,6 @@ func podFields() map[string]Class {
 	}
 }
 
-// containerFields are those of a container.
 func containerFields() map[string]Class {
 	return map[string]Class{
 		"image": ClassImage, "command": ClassCommand, "args": ClassCommand, "workingDir": ClassCommand,

@@ -73,7 +73,6 @@ func (f *Floors) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkShare refuses a count or percentage that is none.
 func checkShare(flag string, share *intstr.IntOrString) error {
 	if share != nil && shareOf(*share, 100) == 0 {
 		return fmt.Errorf(`%s %q: must be a count of at least 1, or a percentage from "1%%" to "100%%"`, flag,

@@ -68,7 +68,6 @@ func ProtectedKinds() []Protected {
 	}
 }
 
-// protection says why no fix writes a kind.
 func protection(gk schema.GroupKind) (why string, protected bool) {
 	for _, p := range ProtectedKinds() {
 		if inGroup(gk.Group, p.Group) && (p.Kinds == nil || slices.Contains(p.Kinds, gk.Kind)) {

@@ -42,7 +42,6 @@ func podRules() map[string]rule {
 	}
 }
 
-// containerRules are those of a container.
 func containerRules() map[string]rule {
 	return map[string]rule{
 		"securityContext": isolation,
@@ -61,7 +60,6 @@ func containerRules() map[string]rule {
 	}
 }
 
-// podSpec compares two states of a Pod's spec.
 func (j *judged) podSpec(path string, before, after map[string]any) {
 	j.fields(path, before, after, asMap(before["securityContext"]), podRules(), podFields())
 }
@@ -86,7 +84,6 @@ func (j *judged) fields(path string, before, after, context map[string]any, rule
 	}
 }
 
-// isDefault says that a value is what the API server fills in by itself.
 func isDefault(key string, value any) bool {
 	defaults := map[string]any{"dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler",
 		"terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "IfNotPresent"}
@@ -217,7 +214,6 @@ func onlyReadOnly(before, after any) bool {
 	return true
 }
 
-// opensHostPort says that a port of the node is asked for that wasn't before.
 func opensHostPort(before, after any) bool {
 	open := func(list any) []string {
 		var out []string

@@ -128,7 +128,6 @@ func (r *Reach) refuse(changes []change) string {
 	return ""
 }
 
-// identify is the kind and the namespace of an object.
 func identify(object map[string]any) (schema.GroupKind, string) {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)

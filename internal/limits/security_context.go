@@ -80,7 +80,6 @@ func fewerElements(before, after any) bool {
 	return (isList || after == nil) && within(asList(after), asList(before))
 }
 
-// isRoot says whether a user or a group is 0, or no whole number.
 func isRoot(id any) bool {
 	switch n := id.(type) {
 	case int64:
@@ -108,12 +107,10 @@ func fewerCapabilities(was, is any) bool {
 	return stays && len(missing(texts(after["add"]), texts(before["add"]))) == 0
 }
 
-// missing are the elements of one list that another lacks.
 func missing(list, from []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return slices.Contains(from, s) })
 }
 
-// within says that a list holds nothing that the other doesn't.
 func within(list, other []any) bool {
 	return !slices.ContainsFunc(list, func(v any) bool {
 		return !slices.ContainsFunc(other, func(w any) bool { return isEqual(v, w) })

@@ -21,7 +21,6 @@ type analysisOptions struct {
 	caFile          string
 }
 
-// AddFlags adds the flags with their defaults.
 func (o *analysisOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.url, "prometheus-url", "", "the Prometheus that strategies' metrics are asked of, for example "+
 		"http://prometheus.monitoring:9090; without it a plan whose strategy names metrics is held")
@@ -31,7 +30,6 @@ func (o *analysisOptions) AddFlags(f *pflag.FlagSet) {
 		"certificate; re-read on every request (default: the system's)")
 }
 
-// Validate says what is wrong with the flags, all at once.
 func (o *analysisOptions) Validate() error {
 	if o.url == "" {
 		if o.bearerTokenFile != "" || o.caFile != "" {
@@ -48,7 +46,6 @@ func (o *analysisOptions) Validate() error {
 		readable("--prometheus-ca-file", o.caFile))...)
 }
 
-// analyzer asks the Prometheus that the flags name; nil when they name none.
 func (o *analysisOptions) analyzer(metrics prometheus.Registerer) (remediate.Analyzer, error) {
 	if o.url == "" {
 		return nil, nil

@@ -20,14 +20,12 @@ type engineOptions struct {
 	engine string
 }
 
-// AddFlags adds the flags with their defaults.
 func (o *engineOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.engine, "engine", string(rego.CompiledEngine),
 		"what evaluates rules: topdown (OPA's own engine) or compiled (rules are compiled, and topdown is asked "+
 			"where anything goes wrong); the verdicts are the same")
 }
 
-// Validate says what is wrong with them.
 func (o *engineOptions) Validate() error {
 	switch rego.Engine(o.engine) {
 	case rego.Topdown, rego.CompiledEngine:
@@ -37,7 +35,6 @@ func (o *engineOptions) Validate() error {
 	return nil
 }
 
-// policies makes the catalog of the policies in force, with the objects that policies refer to.
 func (o *Options) policies(mgr ctrl.Manager) (*catalog.Catalog, *inventory.Store, error) {
 	referred, err := o.inventory(mgr)
 	if err != nil {

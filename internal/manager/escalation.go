@@ -29,7 +29,6 @@ type escalationOptions struct {
 	docsURL         string
 }
 
-// AddFlags adds the flags with their defaults.
 func (o *escalationOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.alertmanagers, "alertmanager-url", nil, "an Alertmanager to send alerts to, for example "+
 		"http://alertmanager.monitoring:9093; give it once for every peer (default: none)")
@@ -51,7 +50,6 @@ func (o *escalationOptions) AddFlags(f *pflag.FlagSet) {
 		"how often the alerts that fire are sent; one that isn't sent for four intervals ends")
 }
 
-// Validate says what is wrong with the flags, all at once.
 func (o *escalationOptions) Validate() error {
 	var errs []error
 	for _, address := range o.alertmanagers {
@@ -94,7 +92,6 @@ func readable(flag, path string) error {
 	return file.Close()
 }
 
-// config is what the flags mean. They have been validated.
 func (o *escalationOptions) config(namespace string, metrics prometheus.Registerer) (escalate.Options, error) {
 	dashboard, err := escalate.Dashboard(o.dashboard)
 	docs, docsErr := policy.NewDocs(o.docsURL)

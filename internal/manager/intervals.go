@@ -29,7 +29,6 @@ const (
 	maxStormInterval = time.Minute
 )
 
-// AddFlags adds the flags with their defaults.
 func (o *intervals) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.rollout, "rollout-poll-interval", 0, "the longest that a plan waits until it looks again at "+
 		"targets that aren't verified, at budgets and at windows, 100ms or longer; shorter asks more of the API "+
@@ -43,7 +42,6 @@ func (o *intervals) AddFlags(f *pflag.FlagSet) {
 		"counted for its circuit breaker (spec.remediation.breaker.storm), besides before each plan; from 1s to 1m")
 }
 
-// Validate says what is wrong with the flags, all at once.
 func (o *intervals) Validate() error {
 	var errs []error
 	atLeast := func(flag string, got, least time.Duration) {

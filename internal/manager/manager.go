@@ -79,7 +79,6 @@ func Run(ctx context.Context, o *Options) error {
 	return mgr.Start(ctx)
 }
 
-// admit adds admission to the manager. docs is where its messages lead.
 func (o *Options) admit(ctx context.Context, mgr ctrl.Manager, policies *catalog.Catalog, docs policy.Docs) error {
 	admission, err := webhook.New(webhook.Options{Catalog: policies, Namespace: o.namespace, CertDir: o.certDir,
 		Certificates: certificates.Issuer(o.certificates), ClientCAFile: o.clientCAFile, URLBase: o.webhookURL,
@@ -143,7 +142,6 @@ func newManager(o *Options) (ctrl.Manager, error) {
 	return mgr, mgr.Add(credentials)
 }
 
-// escalateBy adds what tells people of what waits for them.
 func escalateBy(mgr ctrl.Manager, alerts escalate.Options) error {
 	c, err := escalate.NewController(alerts)
 	if err != nil {

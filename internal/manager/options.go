@@ -127,7 +127,6 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	o.careful.AddFlags(f)
 }
 
-// addWriteFlags adds the flags about the writes of fixes, but for those that limit them.
 func (o *Options) addWriteFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.freezeFile, "remediation-freeze-file", "", "a YAML file of times at which no plan begins a write, "+
 		"such as holidays; it is re-read every time, and counts as a freeze while it can't be read (default: none)")
@@ -223,7 +222,6 @@ func envOr(key, fallback string) string {
 	return fallback
 }
 
-// reach is what fixes may write, by all flags of the manager.
 func (o *Options) reach() limits.Reach {
 	return o.fixes.Value(append(slices.Clone(o.exemptNamespaces), o.namespace)...)
 }

@@ -26,7 +26,6 @@ type referenceOptions struct {
 	maxMemory    string
 }
 
-// AddFlags adds the flags with their defaults.
 func (o *referenceOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.maxStaleness, "reference-max-staleness", inventory.DefaultMaxStaleness, "how long the watch of a "+
 		"kind that policies refer to may be broken before the rules that look its objects up count as not evaluated")
@@ -36,7 +35,6 @@ func (o *referenceOptions) AddFlags(f *pflag.FlagSet) {
 			"look up a kind that doesn't fit count as not evaluated")
 }
 
-// Validate says what is wrong with them.
 func (o *referenceOptions) Validate() error {
 	if o.memory() >= minReferenceMemory {
 		return nil
@@ -54,7 +52,6 @@ func (o *referenceOptions) memory() int64 {
 	return q.Value()
 }
 
-// inventory makes what keeps the objects that policies refer to.
 func (o *Options) inventory(mgr ctrl.Manager) (*inventory.Store, error) {
 	client, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

@@ -24,7 +24,6 @@ type sloOptions struct {
 	interval  time.Duration
 }
 
-// AddFlags adds the flags with their defaults.
 func (o *sloOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.query, "slo-query", "", "a PromQL query that answers the error ratio over the last hour, from 0 to "+
 		"1; when it says that an hour has spent more than half of the error budget, no new write begins anywhere, and "+

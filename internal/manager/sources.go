@@ -25,7 +25,6 @@ type sourceOptions struct {
 	allowFiles      bool
 }
 
-// AddFlags adds the flags with their defaults.
 func (o *sourceOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.namespaces, "source-namespaces", nil,
 		`namespaces besides --namespace whose PolicySources are accepted; "*" accepts all. Anyone who may create one there controls the whole cluster`)
@@ -40,7 +39,6 @@ func (o *sourceOptions) AddFlags(f *pflag.FlagSet) {
 		"a directory with tls.crt and tls.key for the receiver; without it, plain HTTP behind something that ends TLS")
 }
 
-// Validate says what is wrong with the flags, all at once.
 func (o *sourceOptions) Validate() error {
 	var errs []error
 	if o.concurrent < 1 {

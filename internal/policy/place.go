@@ -55,7 +55,6 @@ func (p *places) find(pointer string) place {
 	return place{path: w.path.String(), subject: p.subject(&w)}
 }
 
-// subject is what violates at the end of a walk.
 func (p *places) subject(w *walk) string {
 	own := digest(w.reached())
 	if w.pod == nil {
@@ -123,7 +122,6 @@ func (w *walk) step(token string) {
 	}
 }
 
-// enter goes to an element of a list, and remembers whose it is.
 func (w *walk) enter(list []any, token string) {
 	i, err := strconv.Atoi(token)
 	if err != nil || i < 0 || i >= len(list) {
@@ -189,7 +187,6 @@ func wholeOf(object map[string]any, pointer string) (whole any, pointed bool) {
 	return withoutResources(FieldAt(object, at)), pointer == "" || strings.HasPrefix(at+"/", pointer+"/")
 }
 
-// digest identifies a JSON value.
 func digest(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -57,7 +57,6 @@ func runs(container map[string]any) map[string]any {
 	return code
 }
 
-// mounted are the names of the volumes that a container mounts.
 func mounted(container map[string]any) []string {
 	var names []string
 	for _, list := range []string{"volumeMounts", "volumeDevices"} {
@@ -103,7 +102,6 @@ func withoutResources(value any) any {
 	return out
 }
 
-// containerNames lists the containers of a Pod's spec, sorted.
 func containerNames(pod any) string {
 	fields, _ := pod.(map[string]any)
 	var names []string

@@ -161,7 +161,6 @@ func TextOf(slice *v1alpha1.RemediationSlice, proposal string) string {
 	return groupOf("", change, slice).change
 }
 
-// groupOf finds the text of a change in the slice that holds it.
 func groupOf(kind string, c Change, slice *v1alpha1.RemediationSlice) groupKey {
 	if c.Digest == "" {
 		return groupKey{kind: kind, why: c.Why}

@@ -28,7 +28,6 @@ func reserved(word string) bool {
 	}, word)
 }
 
-// checkName says why a policy can't bear a name.
 func checkName(name string) error {
 	snake := snakeCase(name)
 	switch {

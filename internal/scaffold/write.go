@@ -20,7 +20,6 @@ func (t taken) Error() string { return string(t) }
 // Is tells that it is fs.ErrExist.
 func (t taken) Is(target error) bool { return target == fs.ErrExist }
 
-// isFree refuses a place where something is.
 func isFree(target string) error {
 	switch info, err := os.Lstat(target); {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // what is in the way, who makes it finds

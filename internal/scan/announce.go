@@ -53,7 +53,6 @@ func newAnnouncer(r recorder, c clock.PassiveClock) *announcer {
 	return &announcer{recorder: r, clock: c, policies: map[string]*announced{}}
 }
 
-// found announces objects that began to violate, as far as the bound lets it.
 func (a *announcer) found(found []index.Transition) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,7 +96,6 @@ func (a *announcer) review(p *v1alpha1.ClusterRegoPolicy, s index.Summary) time.
 	return 0
 }
 
-// next decides on the events of a policy as a whole, and remembers them as said.
 func (s *announced) next(p *v1alpha1.ClusterRegoPolicy, now index.Summary) []notice {
 	out := s.unread(p, now)
 	if now.State == v1alpha1.ScanPending || now.Vague() {

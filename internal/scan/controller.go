@@ -138,7 +138,6 @@ func (r *StatusController) overrideBehind(ctx context.Context, name string) (boo
 	return !r.catalog.KnowsOverride(o), nil
 }
 
-// naming are the policies that name a template.
 func (r *StatusController) naming(_ context.Context, t client.Object) []ctrl.Request {
 	var requests []ctrl.Request
 	for _, p := range r.catalog.Snapshot().Naming(t.GetName()) {

@@ -87,7 +87,6 @@ func policyReference(name string, uid types.UID) *corev1.ObjectReference {
 		UID: uid}
 }
 
-// share says how many of some objects violate.
 func share(n, of int) string {
 	return fmt.Sprintf("%d of %s %s", n, prose.Count(of, "object"), prose.Verb(n, "violates", "violate"))
 }

@@ -60,10 +60,8 @@ type kindScan struct {
 	underway atomic.Bool
 }
 
-// restedAt is when the kind may be listed again for the sake of objects that policies refer to.
 func (k *kindScan) restedAt() time.Time { return time.Unix(0, k.rested.Load()) }
 
-// restedBrieflyAt is when it may be for the sake of somebody who waits for a pass.
 func (k *kindScan) restedBrieflyAt() time.Time { return time.Unix(0, k.restedBriefly.Load()) }
 
 // relist asks for a new pass. A pass under way ends first, so that frequent
@@ -75,7 +73,6 @@ func (k *kindScan) relist() {
 	}
 }
 
-// run scans until ctx ends.
 func (k *kindScan) run(ctx context.Context) {
 	defer close(k.done)
 	delay := firstRetry

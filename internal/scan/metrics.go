@@ -49,7 +49,6 @@ func newMetrics(r prometheus.Registerer, x *index.Index) (*metrics, error) {
 	return m, nil
 }
 
-// forgetPolicies removes the series of policies that are gone.
 func (m *metrics) forgetPolicies(names []string) {
 	for _, name := range names {
 		m.evaluationErrors.DeleteLabelValues(name)
@@ -80,7 +79,6 @@ func newGauges(x *index.Index) *gauges {
 	}
 }
 
-// Describe is there for prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- g.info
 	out <- g.objects
@@ -89,7 +87,6 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- g.lastFull
 }
 
-// Collect is there for prometheus.Collector.
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)

@@ -153,7 +153,6 @@ func (p *pass) listAndWatch(ctx context.Context, m *meta.RESTMapping) error {
 	return listing.ErrWatchEnded
 }
 
-// judge judges objects of the kind by the pass's plan.
 func (p *pass) judge(m *meta.RESTMapping) *judge {
 	s := p.scan.scanner
 	return &judge{
@@ -170,7 +169,6 @@ func (p *pass) explain(err error) error {
 	return &listing.KindError{Kind: p.scan.kind, Resource: p.resource, Err: err}
 }
 
-// onListed is called by the reflector when a full list is recorded.
 func (p *pass) onListed() {
 	p.recorded.Store(true)
 	if p.watching.Load() {
@@ -193,7 +191,6 @@ func (p *pass) onWatch(initial bool, err error) {
 	}
 }
 
-// markListed says that the kind is listed and watched.
 func (p *pass) markListed() {
 	s := p.scan.scanner
 	now := s.clock.Now()

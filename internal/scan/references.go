@@ -104,7 +104,6 @@ func (s *Scanner) noteReferring(now time.Time) {
 	}
 }
 
-// take gives the keys of the references of which something has changed, and of those that have become known.
 func (r *referenceChanges) take() (changed, known map[string]bool) {
 	if r.from == nil {
 		return nil, nil
@@ -112,7 +111,6 @@ func (r *referenceChanges) take() (changed, known map[string]bool) {
 	return r.from.Take(), r.from.TakeKnown()
 }
 
-// referring are the kinds on which some verdict depends on such changes.
 func (s *Scanner) referring(changed map[string]bool) map[schema.GroupKind]bool {
 	kinds := map[schema.GroupKind]bool{}
 	if len(changed) == 0 {
@@ -143,7 +141,6 @@ func (s *Scanner) tellReferring() {
 	}
 	s.index.Notify(names...)
 }
-// relistDue lists anew what has waited and rested for long enough.
 func (s *Scanner) relistDue(now time.Time) {
 	var next time.Time
 	for gk, at := range s.references.waiting {
@@ -202,7 +199,6 @@ func (r *referenceChanges) done(gk schema.GroupKind) {
 	delete(r.asked, gk)
 }
 
-// wake has due tell at a time; at none for zero.
 func (r *referenceChanges) wake(c clock.WithTicker, at time.Time) {
 	if r.timer != nil {
 		r.timer.Stop()

@@ -106,7 +106,6 @@ func (s *Scanner) Start(ctx context.Context) error {
 	return nil
 }
 
-// next waits for something that the scan goes by to change, and goes by it.
 func (s *Scanner) next(ctx context.Context, changed <-chan struct{}) {
 	expiry, stop := s.nextExpiry()
 	defer stop()
@@ -163,7 +162,6 @@ func (s *Scanner) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// sync brings the kinds scanned in step with the policies in force.
 func (s *Scanner) sync(ctx context.Context) {
 	snapshot := s.catalog.Snapshot()
 	s.synced = s.clock.Now()
@@ -230,7 +228,6 @@ func covers(before, now map[string]*index.Tally) bool {
 	return true
 }
 
-// definitions are the policies with a revision in force; names are all of them.
 func definitions(policies []*v1alpha1.ClusterRegoPolicy, snapshot *catalog.Snapshot, now time.Time) (
 	defs []index.Definition, names []string) {
 	for _, p := range policies {

@@ -118,7 +118,6 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 	return nil
 }
 
-// scan adds the scanner to the manager.
 func (c *Controllers) scan(mgr ctrl.Manager) error {
 	o := &c.options
 	metrics, err := newMetrics(o.Registerer, c.index)

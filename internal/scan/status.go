@@ -94,7 +94,6 @@ func sampleOf(f policy.Finding) v1alpha1.ViolationSample {
 	}
 }
 
-// conditionsOf are the conditions that hold.
 func conditionsOf(c catalog.Status, s *index.Summary) []metav1.Condition {
 	switch {
 	case c.Err != nil:
@@ -139,7 +138,6 @@ func scanning(message string) []metav1.Condition {
 	return unknown
 }
 
-// pending says whether the first pass of the scan isn't finished.
 func pending(s *index.Summary) bool { return s == nil || s.State == v1alpha1.ScanPending }
 
 // scannedBefore says whether the policy as it is has been scanned already, by a manager

@@ -32,7 +32,6 @@ type store struct {
 
 var _ cache.TransformingStore = (*store)(nil)
 
-// Transformer judges an object on its way in.
 func (s *store) Transformer() cache.TransformFunc {
 	return func(obj any) (any, error) { return s.toJudged(obj) }
 }
@@ -49,7 +48,6 @@ func (s *store) toJudged(obj any) (*index.Judged, error) {
 	}
 }
 
-// Add records an object that appeared.
 func (s *store) Add(obj any) error {
 	j, err := s.toJudged(obj)
 	if err != nil {
@@ -61,10 +59,8 @@ func (s *store) Add(obj any) error {
 	return nil
 }
 
-// Update records an object that changed.
 func (s *store) Update(obj any) error { return s.Add(obj) }
 
-// Delete forgets an object.
 func (s *store) Delete(obj any) error {
 	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
 	if err != nil {

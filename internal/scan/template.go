@@ -56,7 +56,6 @@ func (r *TemplateController) Register(mgr ctrl.Manager) error {
 	return nil
 }
 
-// named is the template that a policy names.
 func named(_ context.Context, object client.Object) []ctrl.Request {
 	p, ok := object.(*v1alpha1.ClusterRegoPolicy)
 	if !ok || p.Spec.TemplateRef == nil {
@@ -89,7 +88,6 @@ func (r *TemplateController) Reconcile(ctx context.Context, request ctrl.Request
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
-// users are the names of the policies that name a template, sorted.
 func (r *TemplateController) users(ctx context.Context, name string) ([]string, error) {
 	policies := &v1alpha1.ClusterRegoPolicyList{}
 	if err := r.client.List(ctx, policies); err != nil {
@@ -139,7 +137,6 @@ func (r *TemplateController) write(ctx context.Context, t *v1alpha1.RegoTemplate
 	return nil
 }
 
-// templateConditions are the conditions that hold of a template.
 func templateConditions(t *v1alpha1.RegoTemplate, status catalog.TemplateStatus, users []string) []metav1.Condition {
 	var unfit *template.SchemaError
 	switch {

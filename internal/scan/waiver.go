@@ -56,7 +56,6 @@ func (r *WaiverController) Register(mgr ctrl.Manager) error {
 	return nil
 }
 
-// naming are the waivers that name a policy.
 func (r *WaiverController) naming(ctx context.Context, p client.Object) []ctrl.Request {
 	waivers, err := catalog.ListWaivers(ctx, r.client)
 	if err != nil {
@@ -99,7 +98,6 @@ func (r *WaiverController) Reconcile(ctx context.Context, request ctrl.Request) 
 	return ctrl.Result{}, nil
 }
 
-// missing are the policies, of those named, that don't exist.
 func (r *WaiverController) missing(ctx context.Context, names []string) ([]string, error) {
 	var missing []string
 	for _, name := range names {
@@ -136,7 +134,6 @@ func (r *WaiverController) write(
 	return nil
 }
 
-// expired says whether the waiver's end is known.
 func expired(w v1alpha1.AnyWaiver) bool {
 	_, conditions := w.Observed()
 	return slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {

@@ -22,13 +22,11 @@ func accepted(src *v1alpha1.PolicySource) string {
 	return commitOf(strings.TrimSpace(src.Annotations[v1alpha1.AnnotationAcceptRevision]))
 }
 
-// accepts says that a person has accepted this very revision.
 func accepts(src *v1alpha1.PolicySource, revision string) bool {
 	commit := accepted(src)
 	return commit != "" && commit == commitOf(revision)
 }
 
-// acceptance tells how to accept a revision.
 func acceptance(src *v1alpha1.PolicySource, revision string) string {
 	return fmt.Sprintf("kubectl annotate policysource %s -n %s --overwrite %s=%s", src.Name, src.Namespace,
 		v1alpha1.AnnotationAcceptRevision, commitOf(revision))

@@ -86,12 +86,10 @@ func refuses(err error) bool {
 	}
 }
 
-// fileOf is the file that holds a policy's rules.
 func fileOf(p directory.Located) string {
 	return path.Join(p.Dir, path.Base(p.Definition.Spec.Rego.File))
 }
 
-// try asks the API server and its admission whether they would take a policy.
 func (a *applier) try(ctx context.Context, want directory.Located) error {
 	_, err := a.send(ctx, want, client.DryRunAll)
 	return err

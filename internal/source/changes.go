@@ -26,10 +26,8 @@ type changes struct {
 	unclaimed []v1alpha1.SourceProblem
 }
 
-// nothing says that all is as it should be.
 func (p *changes) nothing() bool { return len(p.write)+len(p.remove)+len(p.unclaimed) == 0 }
 
-// names are the policies by what becomes of them.
 func (p *changes) names() (made, changed, removed []string) {
 	for _, w := range p.write {
 		if p.made[w.Definition.Name] {

@@ -59,7 +59,6 @@ func noteInForce(src *v1alpha1.PolicySource, seen observation, failed *failure, 
 	}
 }
 
-// suspend leaves all as it is and says so.
 func suspend(src *v1alpha1.PolicySource, now time.Time) time.Duration {
 	s := &src.Status
 	message := "suspended (spec.suspend); nothing is in force yet"
@@ -109,7 +108,6 @@ func succeed(src *v1alpha1.PolicySource, seen observation, now time.Time) {
 	kube.SetConditions(src, now, kube.Ready(v1alpha1.ReasonApplied, inForce(src, seen))...)
 }
 
-// inForce says which revision is, for people.
 func inForce(src *v1alpha1.PolicySource, seen observation) string {
 	s := &src.Status
 	message := fmt.Sprintf("revision %s is in force: %d %s", s.Revision, s.Policies,

@@ -44,7 +44,6 @@ type remembered struct {
 	askedAt, correctedAt time.Time
 }
 
-// unread says that nothing is at hand.
 func (r *remembered) unread() bool { return r.newest == nil && r.good == nil }
 
 // refused drops a revision that was read, but isn't in force: the repository doesn't give
@@ -91,7 +90,6 @@ func readBy(spec *v1alpha1.PolicySourceSpec) string {
 	return digest([]any{spec.URL, spec.Ref, spec.Path, spec.Include, spec.Exclude, spec.Verify})
 }
 
-// digest identifies a value of strings, without keeping it.
 func digest(of any) string {
 	text, _ := json.Marshal(of) //nolint:errchkjson // strings only, which can't fail
 	sum := sha256.Sum256(text)

@@ -21,7 +21,6 @@ func ownerOf(src *v1alpha1.PolicySource) owner { return owner{src.Namespace, src
 
 func (o owner) String() string { return o.namespace + "/" + o.name }
 
-// labels are what its policies carry.
 func (o owner) labels() map[string]string {
 	return map[string]string{v1alpha1.LabelSourceNamespace: o.namespace, v1alpha1.LabelSourceName: o.name}
 }
@@ -71,7 +70,6 @@ func authored(spec *v1alpha1.RegoPolicySpec) (map[string]any, error) {
 	return values, nil
 }
 
-// manifest is what is applied for a policy.
 func manifest(want directory.Located, o owner, revision string) (*unstructured.Unstructured, error) {
 	spec, err := authored(&want.Definition.Spec)
 	if err != nil {

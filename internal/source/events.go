@@ -84,7 +84,6 @@ func ending(names []string, kept string) string {
 		kept)
 }
 
-// naming lists the first names.
 func naming(lead string, names []string) string {
 	switch {
 	case len(names) == 0:
@@ -100,7 +99,6 @@ func (c *Controller) record(src *v1alpha1.PolicySource, eventType, reason, note 
 	c.events.Eventf(src, nil, eventType, reason, action, "%s", prose.Shorten(note, maxNote))
 }
 
-// eventOf is the event of a Ready condition's reason.
 func eventOf(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonNotCompiling:

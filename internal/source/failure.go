@@ -39,7 +39,6 @@ type failure struct {
 
 func (f *failure) Error() string { return f.message }
 
-// Unwrap gives the cause.
 func (f *failure) Unwrap() error { return f.cause }
 
 // onlyProblems says that nothing is wrong but the problems, of which the message tells.
@@ -72,12 +71,10 @@ func (f *failure) and(lead string, other *failure) *failure {
 // errConflict says that somebody wrote meanwhile: look again at once, quietly.
 var errConflict = errors.New("somebody has written meanwhile")
 
-// stalled is a failure that a person must fix.
 func stalled(reason, format string, args ...any) *failure {
 	return &failure{reason: reason, message: fmt.Sprintf(format, args...), stalled: true}
 }
 
-// transient is a failure that may go by itself.
 func transient(reason, format string, args ...any) *failure {
 	return &failure{reason: reason, message: fmt.Sprintf(format, args...)}
 }

@@ -64,22 +64,18 @@ type timely struct {
 	late error
 }
 
-// Open opens a file.
 func (t *timely) Open(name string) (fs.File, error) {
 	return inTime(t, name, t.FS.Open)
 }
 
-// ReadDir lists a directory.
 func (t *timely) ReadDir(name string) ([]fs.DirEntry, error) {
 	return inTime(t, name, func(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.FS, name) })
 }
 
-// ReadFile reads a file.
 func (t *timely) ReadFile(name string) ([]byte, error) {
 	return inTime(t, name, func(name string) ([]byte, error) { return fs.ReadFile(t.FS, name) })
 }
 
-// Stat tells of a file.
 func (t *timely) Stat(name string) (fs.FileInfo, error) {
 	return inTime(t, name, func(name string) (fs.FileInfo, error) { return fs.Stat(t.FS, name) })
 }
@@ -93,7 +89,6 @@ func inTime[T any](t *timely, name string, read func(string) (T, error)) (T, err
 	return read(name)
 }
 
-// readFailure classifies an error of a repository's files.
 func readFailure(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return transient(v1alpha1.ReasonTooLarge,

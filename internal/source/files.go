@@ -102,7 +102,6 @@ func (c choice) validate() error {
 	return nil
 }
 
-// takes says whether a file is chosen.
 func (c choice) takes(file string) bool {
 	within, inside := c.within(file)
 	if !inside || len(c.include)+len(c.exclude) == 0 {
@@ -115,13 +114,11 @@ func (c choice) takes(file string) bool {
 	return library || len(c.include) == 0 || anyMatches(c.include, within)
 }
 
-// excludes says that a directory is left out with all in it.
 func (c choice) excludes(dir string) bool {
 	within, inside := c.within(dir)
 	return inside && anyMatches(c.exclude, within)
 }
 
-// within is a file's path below the source's directory.
 func (c choice) within(file string) (string, bool) {
 	if c.dir == "." {
 		return file, true
@@ -142,7 +139,6 @@ func anyMatches(globs []string, file string) bool {
 // size.
 func (c choice) Stat(name string) (fs.FileInfo, error) { return fs.Stat(c.FS, name) }
 
-// ReadFile reads a file.
 func (c choice) ReadFile(name string) ([]byte, error) { return fs.ReadFile(c.FS, name) }
 
 // ReadDir leaves out what isn't chosen.
@@ -167,7 +163,6 @@ func (c choice) ReadDir(name string) ([]fs.DirEntry, error) {
 	return kept, nil
 }
 
-// holds says whether some file at or below a directory is chosen.
 func (c choice) holds(dir string) (bool, error) {
 	found := false
 	err := fs.WalkDir(c.FS, dir, func(at string, entry fs.DirEntry, err error) error {

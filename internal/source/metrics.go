@@ -49,7 +49,6 @@ func newMetrics(r prometheus.Registerer, sources client.Reader) (*metrics, error
 	return m, nil
 }
 
-// looked counts a pass in which a repository was asked.
 func (m *metrics) looked(seen observation, failed *failure, took time.Duration) {
 	if !seen.asked {
 		return
@@ -89,7 +88,6 @@ func newGauges(sources client.Reader) *gauges {
 	}
 }
 
-// Describe gives the descriptions.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{g.ready, g.suspended, g.policies, g.fetched, g.askedEvery} {
 		out <- d

@@ -57,7 +57,6 @@ func (c *content) unlessAdded(want []directory.Located, overrides []v1alpha1.Sou
 	}
 }
 
-// concerns says whether a name is one of those given, or matched by a glob.
 func concerns(globs []string, name string) bool {
 	return len(globs) == 0 || slices.ContainsFunc(globs, func(glob string) bool {
 		matched, err := path.Match(glob, name)

@@ -102,7 +102,6 @@ func (c *Controller) signers(ctx context.Context, src *v1alpha1.PolicySource, at
 	return values, err
 }
 
-// values are those of a Secret that a field of the source names.
 func (c *Controller) values(ctx context.Context, src *v1alpha1.PolicySource, name, field string) (
 	map[string][]byte, error) {
 	values, err := c.secrets.Read(ctx, src.Namespace, name, field)

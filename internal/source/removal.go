@@ -20,7 +20,6 @@ import (
 // may rename one, and retire another.
 const alwaysRemovable = 2
 
-// mayRemove is how many of so many policies one sync may remove.
 func mayRemove(src *v1alpha1.PolicySource, held int) int {
 	limit := intstr.FromString(v1alpha1.DefaultSourceMaxRemoved)
 	if src.Spec.MaxRemoved != nil {

@@ -101,7 +101,6 @@ func waitsFor(src *v1alpha1.PolicySource, name string) bool {
 	return ready != nil && ready.Reason == v1alpha1.ReasonPolicyConflict
 }
 
-// deleting lets through what tells of a deletion.
 func deleting() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetDeletionTimestamp() != nil })
 }

@@ -40,7 +40,6 @@ type observation struct {
 	waits time.Duration
 }
 
-// wrote says whether any policy was written.
 func (s *observation) wrote() bool { return len(s.made)+len(s.changed)+len(s.removed) > 0 }
 
 // sync does one pass. The failure is the source's and goes into its status; an
@@ -158,7 +157,6 @@ func (c *Controller) noteDrift(at *remembered, seen *observation) {
 	}
 }
 
-// bring makes the cluster as a revision says.
 func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, wanted *content,
 	seen *observation) (err error) {
 	defer func() { wanted.partly = err != nil && !failureOf(err).stalled }()

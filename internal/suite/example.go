@@ -120,7 +120,6 @@ func readExamples(fsys fs.FS, dir string) ([]Example, error) {
 	return examples, nil
 }
 
-// checkExamples says what is wrong with the examples, and in which line; nothing where they can be run.
 func checkExamples(examples []Example) (line int, message string) {
 	var clean, violating bool
 	seen := map[string]bool{}
@@ -145,7 +144,6 @@ func checkExamples(examples []Example) (line int, message string) {
 	return 0, ""
 }
 
-// problem says what is wrong with an example by itself.
 func (e *Example) problem() string {
 	switch {
 	case e.Name == "":
@@ -178,7 +176,6 @@ func (e *Example) validFixed() bool {
 	}
 }
 
-// matched says whether the policy must concern the object.
 func (e *Example) matched() bool { return e.Expect.Matched == nil || *e.Expect.Matched }
 
 // wantsFix says whether the policy must offer a fix, and what it must come to; nil

@@ -118,7 +118,6 @@ func (c *page) add(ctx context.Context, e *Example) error {
 	return nil
 }
 
-// fixText is what the actions change, as a unified diff of the object's YAML.
 func fixText(object map[string]any, before string, actions []policy.Action) (string, error) {
 	if len(actions) == 0 {
 		return "", nil
@@ -138,7 +137,6 @@ func fixText(object map[string]any, before string, actions []policy.Action) (str
 	return udiff.ToUnified("as it is", "fixed", before, udiff.Lines(before, after), diffContext)
 }
 
-// parametersText are the policy's own parameters as YAML, empty for none.
 func parametersText(p *v1alpha1.ClusterRegoPolicy) (string, error) {
 	if p.Spec.Parameters == nil {
 		return "", nil

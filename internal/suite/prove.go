@@ -23,7 +23,6 @@ type proof struct {
 	failed  []Failure
 }
 
-// prove gives what of the example doesn't hold.
 func prove(
 	ctx context.Context, file string, definition *v1alpha1.ClusterRegoPolicy, engine rego.Engine, others *neighbours,
 	example *Example,

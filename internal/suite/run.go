@@ -114,7 +114,6 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 	return nil
 }
 
-// testedModules are the Rego of the policies and of the shared library, with their tests.
 func testedModules(fsys fs.FS, root string, policies []directory.Located, report *Report) (map[string]string, error) {
 	modules, err := readModules(fsys, directory.LibraryDir, root)
 	if err != nil {

@@ -58,7 +58,6 @@ func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]
 	}
 }
 
-// known says that a policy of that name exists.
 func (s *setup) known(name string) bool {
 	_, known := s.Catalog.Status(name)
 	return known

@@ -80,7 +80,6 @@ type Options struct {
 	Clock clock.Clock
 }
 
-// withDefaults fills what is left out.
 func (o Options) withDefaults() Options {
 	if o.Certificates == "" {
 		o.Certificates = certificates.SelfSigned

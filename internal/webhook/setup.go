@@ -130,7 +130,6 @@ func (s *setup) prepare(context.Context) error {
 	return nil
 }
 
-// serve adds the server with its endpoints and the readiness checks.
 func (s *setup) serve(ctx context.Context) error {
 	var err error
 	if s.self, err = ownName(ctx, s.mgr.GetClient()); err != nil {
@@ -170,7 +169,6 @@ func (s *setup) serving(r *http.Request) error {
 	return s.listening(r)
 }
 
-// ownName is the user that the API server knows this manager as.
 func ownName(ctx context.Context, c client.Client) (string, error) {
 	review := &authenticationv1.SelfSubjectReview{}
 	if err := c.Create(ctx, review); err != nil {
@@ -188,10 +186,8 @@ type certifiedServer struct {
 	log       logr.Logger
 }
 
-// NeedLeaderElection is false: every replica answers.
 func (*certifiedServer) NeedLeaderElection() bool { return false }
 
-// Start serves until the context is done.
 func (c *certifiedServer) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -230,7 +226,6 @@ func (s *setup) certify(ctx context.Context) error {
 	return s.certs.Register(s.mgr)
 }
 
-// configure adds the writer of the webhook configurations.
 func (s *setup) configure(context.Context) error {
 	writer, err := configuration.New(configuration.Options{
 		Generator: &configuration.Generator{Endpoint: s.endpoint(), Timeout: s.Timeout,

@@ -24,7 +24,6 @@ func theOne() reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Name: names.Configuration}}
 }
 
-// watch asks for a look at every change of a kind in the own cache.
 func (s *setup) watch(object client.Object) source.Source {
 	return source.Kind(s.cache, object, toTheOne(func() {}))
 }
@@ -40,7 +39,6 @@ func (s *setup) sources() []source.Source {
 	}
 }
 
-// definitions asks for a look when custom kinds come, go or change.
 func (s *setup) definitions() source.Source {
 	definition := &metav1.PartialObjectMetadata{}
 	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
@@ -56,7 +54,6 @@ func toTheOne(before func()) handler.EventHandler {
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// changes asks for a look at every signal.
 func changes(signal <-chan struct{}) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		go func() {

@@ -54,7 +54,6 @@ functionConfig names the directory, and prints it with the policies in it.`,
 	return cmd
 }
 
-// built is what build prints.
 func built(rego *command.RegoTree, dir string, stdin io.Reader, stderr io.Writer) ([]byte, error) {
 	if dir != "-" {
 		return build(rego, dir, stderr)

@@ -60,7 +60,6 @@ func (f *kindFinder) ofCRDs(ctx context.Context, name string) (schema.GroupVersi
 		fmt.Errorf("no CustomResourceDefinition of %s defines it", strings.Join(f.crds, ", ")))
 }
 
-// ofCluster is a kind that the cluster serves.
 func (f *kindFinder) ofCluster(name string) (schema.GroupVersionKind, error) {
 	served, err := f.served()
 	if err != nil {
@@ -138,7 +137,6 @@ func kindsOfCRDs(ctx context.Context, paths []string) ([]schema.GroupVersionKind
 	return out, nil
 }
 
-// newestServed is the newest version of a CRD's kind that is served; empty when none is.
 func newestServed(crd *unstructured.Unstructured) string {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	newest := ""

@@ -38,7 +38,6 @@ type newPolicyOptions struct {
 	withFix             bool
 }
 
-// AddFlags adds the flags with their defaults.
 func (o *newPolicyOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.dir, "dir", ".",
 		"directory that the policy's own is made in, named for its category, for example policies/security")

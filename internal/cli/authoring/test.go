@@ -119,7 +119,6 @@ func (o *testOptions) runTests(ctx context.Context, out io.Writer, dir string) e
 	return nil
 }
 
-// report runs the policies' tests, and the suites of gator. A directory of suites needs no policy.
 func (o *testOptions) report(ctx context.Context, tree directory.Tree, dir string) (*suite.Report, error) {
 	options := suite.Options{MinCoverage: o.coverage, Run: o.chosen}
 	gators := &suite.Report{}
@@ -139,7 +138,6 @@ func (o *testOptions) report(ctx context.Context, tree directory.Tree, dir strin
 	return report, nil
 }
 
-// printCoverage prints the share of the lines that unit tests reach, by file.
 func printCoverage(out io.Writer, tree directory.Tree, report *suite.Report) {
 	width := 0
 	for _, file := range report.Files {

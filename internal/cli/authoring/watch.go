@@ -78,7 +78,6 @@ func watchAll(watcher *fsnotify.Watcher, roots []string) error {
 	return nil
 }
 
-// changed waits until files have changed and are quiet again, or the context ends.
 func changed(ctx context.Context, watcher *fsnotify.Watcher) error {
 	var quiet, latest <-chan time.Time
 	for {

@@ -101,7 +101,6 @@ func TakesCommand(cmd *cobra.Command) {
 	}
 }
 
-// noCommand says that a word is none of the commands below one.
 func noCommand(cmd *cobra.Command, word string) error {
 	var names []string
 	for _, command := range cmd.Commands() {

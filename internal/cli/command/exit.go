@@ -19,10 +19,8 @@ type exitError struct {
 // Exit is an error with the code that the program ends with.
 func Exit(code int, err error) error { return &exitError{code: code, err: err} }
 
-// Error is the reason.
 func (e *exitError) Error() string { return e.err.Error() }
 
-// Unwrap is the reason.
 func (e *exitError) Unwrap() error { return e.err }
 
 // ExitCode is the code that the program ends with.

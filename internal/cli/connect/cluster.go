@@ -111,7 +111,6 @@ func (f *Flags) Config() (*rest.Config, error) {
 	return config, nil
 }
 
-// isNamed says that the flags name a part of the kubeconfig.
 func (f *Flags) isNamed() bool { return *f.ClusterName+*f.Context != "" }
 
 // IsRefused says whether a cluster was named by the flags that the kubeconfig hasn't got: nothing may go on as if

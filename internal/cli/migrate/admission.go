@@ -40,7 +40,6 @@ func (a *admission) addFlags(cmd *cobra.Command) {
 	cmd.Flags().Float32Var(&a.rate, "admission-rate", 10, "how many objects to send to admission per second")
 }
 
-// validate refuses what bounds nothing.
 func (a *admission) validate() error {
 	if a.limit <= 0 || a.rate <= 0 {
 		return command.Exit(command.ExitUsage, errors.New("--admission-limit and --admission-rate must be above 0"))
@@ -66,14 +65,12 @@ type heard struct {
 	all []string
 }
 
-// HandleWarningHeader keeps a warning.
 func (h *heard) HandleWarningHeader(_ int, _, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.all = append(h.all, text)
 }
 
-// take gives what was heard, and forgets it.
 func (h *heard) take() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -227,7 +224,6 @@ func (k *asking) request(object *unstructured.Unstructured, f listing.Found) *po
 		Now: time.Now()}
 }
 
-// ask sends an object as it is. It gives Gatekeeper's answer, or says why there is none.
 func (k *asking) ask(ctx context.Context, object *unstructured.Unstructured, plural string) (live.Answer,
 	string) {
 	gvk := object.GroupVersionKind()

@@ -60,7 +60,6 @@ was left as it is, with 2 when it was called wrongly, and with 3 when something 
 	return cmd
 }
 
-// takesConsent gives a command that writes the flags --yes and --dry-run.
 func takesConsent(cmd *cobra.Command, yes, dryRun *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "don't ask")
 	cmd.Flags().BoolVar(dryRun, "dry-run", false, "say what would be done, and change nothing")
@@ -94,7 +93,6 @@ func (o *applyOptions) run(cmd *cobra.Command) error {
 	return verdictOf(items, nil)
 }
 
-// ask says what will be written, and asks.
 func (o *applyOptions) ask(cmd *cobra.Command, items []gatekeeper.Item) error {
 	templates, policies := 0, 0
 	for i := range items {
@@ -110,7 +108,6 @@ func (o *applyOptions) ask(cmd *cobra.Command, items []gatekeeper.Item) error {
 	return consent(cmd, o.yes || o.dryRun, "Apply "+what+"?")
 }
 
-// consent asks a person whether to go on, unless that was answered.
 func consent(cmd *cobra.Command, answered bool, question string) error {
 	if answered {
 		return nil

@@ -89,7 +89,6 @@ func (o *compareOptions) run(cmd *cobra.Command, args []string) error {
 	return found.verdict()
 }
 
-// last is the last of the comparisons that the flags ask for.
 func (o *compareOptions) last(ctx context.Context, name string, stderr io.Writer) (*report, error) {
 	end := time.Now().Add(o.lasts)
 	for {
@@ -108,7 +107,6 @@ func (o *compareOptions) last(ctx context.Context, name string, stderr io.Writer
 	}
 }
 
-// once compares once. Constraints that have no policy are told where all are asked for.
 func (o *compareOptions) once(ctx context.Context, e *estate, name string) (*report, error) {
 	pairs, err := e.pairs(name)
 	if err != nil {
@@ -126,7 +124,6 @@ func (o *compareOptions) once(ctx context.Context, e *estate, name string) (*rep
 	return found, nil
 }
 
-// compare compares what both say by some constraints.
 func compare(ctx context.Context, e *estate, pairs []pair, a *admission, flags *connect.Flags) (*report, error) {
 	v, err := newEvaluation(ctx, e, pairs)
 	if err != nil {
@@ -177,7 +174,6 @@ func (r *report) count(verdict live.Verdict) int {
 	return n
 }
 
-// verdict is how a comparison ends.
 func (r *report) verdict() error {
 	switch {
 	case r.differ() > 0:

@@ -167,7 +167,6 @@ func (e *estate) tellExemptions(out io.Writer) {
 	}
 }
 
-// names are the names of the policies that stand for constraints, which they keep.
 func (e *estate) names() map[string]string {
 	out := map[string]string{}
 	for _, c := range e.source.Constraints {

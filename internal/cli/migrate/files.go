@@ -69,7 +69,6 @@ couldn't be read or written.`,
 	return cmd
 }
 
-// asked are the operations that the flag names.
 func (o *migrateOptions) asked() (ops []v1alpha1.Operation, err error) {
 	all := []v1alpha1.Operation{v1alpha1.OperationCreate, v1alpha1.OperationUpdate, v1alpha1.OperationDelete,
 		v1alpha1.OperationConnect}
@@ -147,7 +146,6 @@ func files(items []gatekeeper.Item) ([]file, error) {
 	return all, nil
 }
 
-// write writes what was migrated. Nothing is written when any file is in the way.
 func (o *migrateOptions) write(out io.Writer, items []gatekeeper.Item) error {
 	written, err := files(items)
 	if err != nil {
@@ -188,7 +186,6 @@ func (o *migrateOptions) writeFiles(written []file) error {
 	return nil
 }
 
-// becomes names what stands for an object.
 func becomes(item *gatekeeper.Item) string {
 	switch {
 	case item.Policy != nil:
@@ -199,7 +196,6 @@ func becomes(item *gatekeeper.Item) string {
 	return "-"
 }
 
-// tell prints what became of each object.
 func (o *migrateOptions) tell(cmd *cobra.Command, items []gatekeeper.Item) error {
 	out := cmd.ErrOrStderr()
 	if o.output != "" {

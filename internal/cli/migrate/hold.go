@@ -25,7 +25,6 @@ func (r *admissionRow) hold(of live.ObjectKey, v *verdict, theirs []string) {
 	r.OnlyEvenkeel = append(r.OnlyEvenkeel, without(of, ours, theirs)...)
 }
 
-// without are the messages of one that the other hasn't.
 func without(of live.ObjectKey, messages, others []string) []finding {
 	var found []live.Finding
 	for _, m := range messages {

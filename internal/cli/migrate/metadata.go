@@ -52,7 +52,6 @@ func (m *metadata) validate() error {
 	return nil
 }
 
-// tellOf prints what became of each object.
 func (m *metadata) tellOf(cmd *cobra.Command, out io.Writer, items []gatekeeper.Item) error {
 	counts := map[gatekeeper.State]int{}
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)

@@ -68,7 +68,6 @@ func (f finding) String() string {
 		Name: f.Name}, Message: f.Message}.String()
 }
 
-// unknown adds why the comparison doesn't count.
 func (r *row) unknown(why string) {
 	r.Notes = append(r.Notes, why)
 	if r.Verdict == live.Equal {
@@ -76,7 +75,6 @@ func (r *row) unknown(why string) {
 	}
 }
 
-// differs adds why the policy doesn't say what its constraint does, whatever both find.
 func (r *row) differs(why string) {
 	r.Notes = append(r.Notes, why)
 	r.Verdict = live.Different
@@ -116,7 +114,6 @@ func (r *report) table(out io.Writer) error {
 	return nil
 }
 
-// details lists what differs, and what to know.
 func details(out io.Writer, of string, theirs, ours []finding, notes []string) {
 	if len(theirs)+len(ours)+len(notes) == 0 {
 		return

@@ -131,7 +131,6 @@ func (s *standing) inForce(source *live.Source, p *v1alpha1.ClusterRegoPolicy, w
 	}
 }
 
-// wrong is how status ends.
 func wrong(all []standing) error {
 	n := 0
 	for i := range all {

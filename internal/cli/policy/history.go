@@ -78,7 +78,6 @@ func overridesOf(ctx context.Context, c client.Reader, args []string) (*v1alpha1
 	return list, nil
 }
 
-// printHistory lists what people have asked of the overrides.
 func printHistory(overrides []v1alpha1.PolicyOverride, out io.Writer) error {
 	return request.PrintActsOf(out, "POLICY", "Nobody has overridden a policy: evenkeel policy override NAME does so.",
 		overrides,

@@ -30,7 +30,6 @@ type overrideOptions struct {
 	clear               bool
 }
 
-// enforcements are the values of --enforcement.
 func enforcements() []string {
 	return []string{string(v1alpha1.AdmissionDeny), string(v1alpha1.AdmissionWarn), string(v1alpha1.AdmissionAudit)}
 }
@@ -97,7 +96,6 @@ func (o *overrideOptions) validate() (*metav1.Time, error) {
 	return o.lasts.Time(time.Now())
 }
 
-// begin overrides a policy, and waits until the manager goes by it.
 func (o *overrideOptions) begin(ctx context.Context, c client.Client, name string, until time.Time,
 	out io.Writer) error {
 	p := &v1alpha1.ClusterRegoPolicy{}
@@ -136,7 +134,6 @@ func (o *overrideOptions) begin(ctx context.Context, c client.Client, name strin
 	return err
 }
 
-// end ends the override of a policy.
 func (o *overrideOptions) end(ctx context.Context, c client.Client, name string, out io.Writer) error {
 	stored := &v1alpha1.PolicyOverride{}
 	err := c.Get(ctx, client.ObjectKey{Name: name}, stored)

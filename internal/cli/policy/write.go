@@ -45,7 +45,6 @@ func write(ctx context.Context, c client.Client, asked *v1alpha1.PolicyOverride)
 	})
 }
 
-// clearOverride ends an override before its time.
 func clearOverride(ctx context.Context, c client.Client, stored *v1alpha1.PolicyOverride, reason string) error {
 	return request.Patch(ctx, c, stored, request.Spec("cleared", true, reason))
 }

@@ -10,7 +10,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/request"
 )
 
-// actsOf are what people have asked of a plan, as far as it remembers.
 func actsOf(rem *v1alpha1.Remediation) []request.Act {
 	var acts []request.Act
 	if a := rem.Status.Approval; a != nil {

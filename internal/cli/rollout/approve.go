@@ -64,7 +64,6 @@ user name is recorded.`,
 	return cmd
 }
 
-// takesComment gives a command the flag --comment, and --reason as other commands have it.
 func takesComment(cmd *cobra.Command, comment *string) {
 	cmd.Flags().StringVar(comment, "comment", "", "why, for the record")
 	cmd.Flags().StringVar(comment, "reason", "", "the same as --comment")
@@ -78,7 +77,6 @@ func takesShown(cmd *cobra.Command, changes, targets *int) {
 	cmd.Flags().IntVar(targets, "targets", 3, "how many targets to name of each change; 0 for all")
 }
 
-// shown are the bounds that the flags give.
 func shown(changes, targets int) display.Shown {
 	bound := func(n int) int {
 		if n <= 0 {
@@ -144,7 +142,6 @@ func (a *approval) show(cmd *cobra.Command, c client.Client, rem *v1alpha1.Remed
 	return r.Remediation, digest, nil
 }
 
-// ask asks the person at the terminal, if there is one.
 func (a *approval) ask(cmd *cobra.Command, rem *v1alpha1.Remediation) error {
 	if a.yes {
 		return nil
@@ -192,7 +189,6 @@ func (a *approval) await(ctx context.Context, c client.Reader, rem *v1alpha1.Rem
 	}
 }
 
-// sendAnswer gives a plan a yes or no, bound to what it holds now.
 func sendAnswer(ctx context.Context, c client.Client, rem *v1alpha1.Remediation,
 	spec v1alpha1.RemediationApprovalSpec) (string, error) {
 	spec.RemediationRef, spec.Policy = v1alpha1.RefTo(rem), rem.Spec.Plan.Policy.Name

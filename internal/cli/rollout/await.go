@@ -83,7 +83,6 @@ func another(policy *v1alpha1.ClusterRegoPolicy, rem *v1alpha1.Remediation, demo
 	}
 }
 
-// neverPlanned says why waiting for a policy's plan would be in vain, or is empty.
 func (v *viewer) neverPlanned(ctx context.Context, name string) (string, error) {
 	policy := &v1alpha1.ClusterRegoPolicy{}
 	if err := v.client.Get(ctx, client.ObjectKey{Name: name}, policy); err != nil {

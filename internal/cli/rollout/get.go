@@ -78,7 +78,6 @@ the role that grants it, and the rest is shown all the same.`,
 	return cmd
 }
 
-// list prints all rollouts.
 func (v *viewer) list(ctx context.Context, o *output.Flag) error {
 	plans, err := listPlans(ctx, v.client)
 	if err != nil {
@@ -89,7 +88,6 @@ func (v *viewer) list(ctx context.Context, o *output.Flag) error {
 	})
 }
 
-// one prints one rollout.
 func (v *viewer) one(ctx context.Context, name string, o *output.Flag) error {
 	rem, err := findPlan(ctx, v.client, name)
 	if err != nil {
@@ -130,7 +128,6 @@ type viewer struct {
 	shown      display.Shown
 }
 
-// follow shows a rollout until it ends.
 func (v *viewer) follow(ctx context.Context, name string) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -153,7 +150,6 @@ func (v *viewer) follow(ctx context.Context, name string) error {
 	}
 }
 
-// outcome is the error that an ended rollout leaves, if it needs a person.
 func outcome(rem *v1alpha1.Remediation) error {
 	if rem.Status.Succeeded() {
 		return nil

@@ -59,7 +59,6 @@ with the reason.`,
 	return cmd
 }
 
-// override asks for it, bound to the plan's UID, or takes it back.
 func (o overrideOptions) override(ctx context.Context, c client.Client, rem *v1alpha1.Remediation) (string, error) {
 	if err := running(rem); err != nil {
 		return "", err

@@ -54,7 +54,6 @@ pause before.
 	return cmd
 }
 
-// pause pauses a plan until a time; nil for good.
 func pause(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, until *metav1.Time, reason string) (
 	string, error) {
 	if err := running(rem); err != nil {

@@ -68,7 +68,6 @@ func (v *viewer) readPlan(ctx context.Context, name string) (display.Rollout, er
 	return r, nil
 }
 
-// refusal says in one line what may not be read, why, and which role grants it.
 func refusal(what string, err error) string {
 	return prose.OneLine(connect.Failure(what, err).Error())
 }

@@ -35,7 +35,6 @@ its latest plan is meant.`,
 	return cmd
 }
 
-// planNamed connects, and reads the plan that an argument names.
 func planNamed(ctx context.Context, flags *connect.Flags, name string) (client.Client, *v1alpha1.Remediation, error) {
 	c, err := flags.Client()
 	if err != nil {
@@ -93,7 +92,6 @@ func listPlans(ctx context.Context, c client.Reader, opts ...client.ListOption) 
 	return list.Items, nil
 }
 
-// planNames lists the plans, for the completion of a name.
 func planNames(ctx context.Context, c client.Reader) ([]string, error) {
 	list := &v1alpha1.RemediationList{}
 	return connect.Listed(ctx, c, list, func() (out []string) {

@@ -67,7 +67,6 @@ program ends with code 0 when all is undone, and with 1 when something couldn't 
 	return cmd
 }
 
-// undo asks for a plan's undo, and says what comes of it.
 func (o undoOptions) undo(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, out io.Writer) error {
 	if err := undoable(rem); err != nil {
 		return err
@@ -97,7 +96,6 @@ func (o undoOptions) undo(ctx context.Context, c client.Client, rem *v1alpha1.Re
 	return err
 }
 
-// undoable refuses a plan of which nothing stands.
 func undoable(rem *v1alpha1.Remediation) error {
 	switch {
 	case rem.DeletionTimestamp != nil:

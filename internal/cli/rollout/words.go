@@ -72,7 +72,6 @@ func newWordCommand(flags *connect.Flags, word rolloutWord) *cobra.Command {
 	return cmd
 }
 
-// needs says what permission a word asks for.
 func needs(verb string) string {
 	return "It needs the verb " + verb + " on the policy; your user name is recorded with the reason."
 }
@@ -92,13 +91,11 @@ func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 		askState(ctx, c, rem, v1alpha1.StateAborted, nil, reason)
 }
 
-// reject says no to a plan, whatever it would change.
 func reject(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error) {
 	return sendAnswer(ctx, c, rem,
 		v1alpha1.RemediationApprovalSpec{Decision: v1alpha1.DecisionReject, Comment: comment})
 }
 
-// running refuses a word that only a rollout at work can heed.
 func running(rem *v1alpha1.Remediation) error {
 	if rem.Status.Phase.Final() {
 		return command.Exit(command.ExitFailure,

@@ -46,7 +46,6 @@ of a repository.`,
 	return cmd
 }
 
-// sourceFormats are the values of -o.
 func sourceFormats() []string { return []string{"table", "json", "yaml", "name"} }
 
 func takesFormat(cmd *cobra.Command, into *string) {

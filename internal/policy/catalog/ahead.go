@@ -48,7 +48,6 @@ func (c *Catalog) waiting(old, next *entry) *entry {
 	return &held
 }
 
-// waits says that what is ahead isn't to come into force yet.
 func (c *Catalog) waits(e *entry) bool {
 	return c.clock.Since(e.since) <= longestAhead && len(c.awaited(e.ahead.compiled)) > 0
 }
@@ -90,7 +89,6 @@ func (s *Snapshot) anyAhead() bool {
 	return false
 }
 
-// aheadOf says what is ahead of a policy's revision in force; nil for nothing.
 func (c *Catalog) aheadOf(e *entry) *Ahead {
 	if e.ahead == nil {
 		return nil

@@ -44,7 +44,6 @@ func (s *Snapshot) budget(ctx context.Context, r *policy.Request, policies int) 
 	return b
 }
 
-// share is the time of the next policy, when so many come after it.
 func (b budget) share(now time.Time, after int) time.Duration {
 	if b.deadline.IsZero() {
 		return b.limit

@@ -174,14 +174,12 @@ func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 	return nil
 }
 
-// with is a snapshot of this content.
 func (c *Catalog) with(index *match.Index, entries map[string]*entry, templates templates, w byPolicy) *Snapshot {
 	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w,
 		strategies: maps.Clone(c.strategies), limit: c.limit, inventory: c.inventory, lane: c.lane, clock: c.clock,
 		slow: c.slow, evaluations: c.evaluations}
 }
 
-// publish puts a snapshot in force and tells the subscribers.
 func (c *Catalog) publish(s *Snapshot) {
 	c.snapshot.Store(s)
 	for _, subscriber := range c.subscribers {

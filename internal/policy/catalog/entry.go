@@ -54,7 +54,6 @@ func next(
 	return e
 }
 
-// compile prepares the newest definition.
 func (e *entry) compile(old *entry, templates templates, on rego.Engine) error {
 	if err := wellFormed(e.newest); err != nil {
 		return err
@@ -77,7 +76,6 @@ func (e *entry) compile(old *entry, templates templates, on rego.Engine) error {
 // ErrMalformed is in the chain of a Status.Err that says why a stored policy can't be read.
 var ErrMalformed = errors.New("what is stored isn't of the form of its kind")
 
-// wellFormed errs for an object whose spec can't be read.
 func wellFormed(obj metav1.Object) error {
 	if why := v1alpha1.Malformed(obj); why != "" {
 		return fmt.Errorf("%w: %s", ErrMalformed, why)
@@ -116,7 +114,6 @@ func strip(p *v1alpha1.ClusterRegoPolicy) *v1alpha1.ClusterRegoPolicy {
 	return kept
 }
 
-// same says that p changes nothing.
 func (e *entry) same(p *v1alpha1.ClusterRegoPolicy) bool {
 	return equality.Semantic.DeepEqual(e.authored, strip(p))
 }

@@ -27,7 +27,6 @@ func (c *Catalog) RegisterMetrics(r prometheus.Registerer) error {
 	return nil
 }
 
-// count counts an evaluation by what evaluated the rules.
 func (s *Snapshot) count(d *policy.Decision) {
 	s.evaluations.WithLabelValues(d.Policy, string(d.Engine), d.WhyTopdown).Inc()
 }

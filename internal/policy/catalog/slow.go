@@ -64,7 +64,6 @@ func (s *slowness) is(c *rego.Compiled, now time.Time) bool {
 	return len(known.at) == slowAfter && last.Sub(known.at[0]) <= slowWithin
 }
 
-// forget drops what is known of a policy that is gone.
 func (s *slowness) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

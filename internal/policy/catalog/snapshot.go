@@ -151,7 +151,6 @@ func (s *Snapshot) judge(ctx context.Context, e *entry, r *policy.Request, input
 	return s.decide(ctx, e, r, input, limit)
 }
 
-// decide asks a policy that can be asked.
 func (s *Snapshot) decide(ctx context.Context, e *entry, r *policy.Request, input *rego.Input,
 	limit time.Duration) Result {
 	begun := s.clock.Now()

@@ -64,13 +64,11 @@ func (c *Catalog) resolveAgain(name string) error {
 	return nil
 }
 
-// resolve is a definition with the strategy that it refers to.
 func (s strategies) resolve(authored *v1alpha1.ClusterRegoPolicy) (*v1alpha1.ClusterRegoPolicy, *strategy.Problem) {
 	p := authored.DeepCopy()
 	return p, strategy.Resolve(p, s[strategy.Named(p)])
 }
 
-// refersTo says whether the definition last set, or the one in force, refers to a strategy.
 func (e *entry) refersTo(name string) bool {
 	return strategy.Named(e.authored) == name || e.good != nil && strategy.Named(e.good) == name ||
 		e.ahead != nil && e.ahead.refersTo(name)

@@ -103,7 +103,6 @@ func (c *Catalog) replaceTemplate(name string, e *templateEntry) error {
 	return c.swap(entries, known)
 }
 
-// names says whether the newest definition names a template.
 func (e *entry) names(templateName string) bool {
 	return e.newest.Spec.TemplateRef != nil && e.newest.Spec.TemplateRef.Name == templateName
 }

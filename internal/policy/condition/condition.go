@@ -54,7 +54,6 @@ func Compile(conditions []v1alpha1.MatchCondition) (*Set, error) {
 	return set, nil
 }
 
-// compile prepares one expression.
 func compile(env *cel.Env, index int, expression string) (cel.Program, []Problem) {
 	ast, issues := env.Compile(expression)
 	if issues.Err() != nil {

@@ -38,7 +38,6 @@ func (p Problem) Place() string {
 // CompileError says why the conditions don't compile. Problems is never empty.
 type CompileError struct{ Problems []Problem }
 
-// Error lists the problems, one a line.
 func (e *CompileError) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {

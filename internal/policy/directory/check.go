@@ -69,7 +69,6 @@ func (c *checker) checkMetadata() {
 	c.checkStrategy()
 }
 
-// checkConditions compiles the match conditions.
 func (c *checker) checkConditions() {
 	_, err := condition.Compile(c.custom.Admission.MatchConditions)
 	var compile *condition.CompileError

@@ -59,7 +59,6 @@ func HoldsPolicy(path string) (bool, error) {
 	})
 }
 
-// holds says that a path, or what it links to, leads to Rego in a file that is meant.
 func holds(path string, meant func(file string) bool) (found bool, err error) {
 	if behind, err := filepath.EvalSymlinks(path); err == nil {
 		path = behind
@@ -88,7 +87,6 @@ type withLibrary struct {
 	library fs.FS
 }
 
-// Open implements fs.FS.
 func (w *withLibrary) Open(name string) (fs.File, error) {
 	if !isLibraryDir(name) {
 		return w.FS.Open(name)

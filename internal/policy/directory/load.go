@@ -114,7 +114,6 @@ type candidate struct {
 	meta *metadata
 }
 
-// sortOut tells policies from libraries.
 func sortOut(dirs []*directory, found *problems) (candidates []candidate, libraries []*module) {
 	for _, dir := range dirs {
 		main := dir.main()
@@ -136,7 +135,6 @@ func sortOut(dirs []*directory, found *problems) (candidates []candidate, librar
 	return candidates, libraries
 }
 
-// build is the policy, or nil when something is wrong with it.
 func (c candidate) build(libraries []*module, found *problems) *v1alpha1.ClusterRegoPolicy {
 	before := len(found.list)
 	if c.meta.decodeCustom(found) {

@@ -55,7 +55,6 @@ func (m *module) uses(pkg string) bool {
 	})
 }
 
-// within says that the dotted path is the other or lies below it.
 func within(path, other string) bool {
 	return strings.HasPrefix(path+".", other+".")
 }

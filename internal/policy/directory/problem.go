@@ -42,7 +42,6 @@ func (p *problems) addCompileError(file string, err error) {
 	}
 }
 
-// err is nil while nothing is wrong.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil

@@ -91,7 +91,6 @@ func Decode[T any](value any, into *T) []Misfit {
 	return misread
 }
 
-// unknownFields are those of kjson's errors.
 func unknownFields(of reflect.Type, errs []error) []Misfit {
 	var misfits []Misfit
 	for _, err := range errs {
@@ -170,7 +169,6 @@ func unreadable(value any, fails func(any) bool) []any {
 	return nil
 }
 
-// pathOf writes where keys and places in lists lead to.
 func pathOf(at []any) string {
 	path := ""
 	for _, element := range at {

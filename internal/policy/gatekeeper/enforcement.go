@@ -30,7 +30,6 @@ type scopedAction struct {
 	} `json:"enforcementPoints"`
 }
 
-// at says whether the action is that of an enforcement point.
 func (s scopedAction) at(point string) bool {
 	for _, p := range s.EnforcementPoints {
 		if p.Name == point || p.Name == allPoints {
@@ -106,7 +105,6 @@ func (c *constraint) lost() string {
 		"is enforced there", policyPoint, WebhookPoint, policyPoint)
 }
 
-// strictestAt is the strictest of the actions at an enforcement point; empty for none.
 func (c *constraint) strictestAt(point string) (strictest v1alpha1.AdmissionAction) {
 	for _, s := range c.Scoped {
 		if action, _ := admissionAction(s.Action); s.at(point) && strictness(action) > strictness(strictest) {

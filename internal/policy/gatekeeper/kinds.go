@@ -77,7 +77,6 @@ func Judged(group, kind string) bool {
 	return !strings.HasSuffix(group, ".gatekeeper.sh")
 }
 
-// kindsDefined are the kinds of the CustomResourceDefinitions among documents.
 func kindsDefined(documents []manifest.Document) (kinds []Kind) {
 	for i := range documents {
 		if object := documents[i].Object; definesKind(object) {
@@ -91,7 +90,6 @@ func definesKind(object map[string]any) bool {
 	return object["kind"] == "CustomResourceDefinition" && groupOf(object) == "apiextensions.k8s.io"
 }
 
-// kindDefined is the kind of a CustomResourceDefinition.
 func kindDefined(object map[string]any) Kind {
 	group, _, _ := unstructured.NestedString(object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(object, "spec", "names", "kind")

@@ -117,7 +117,6 @@ func inOrder(documents []manifest.Document) []int {
 	return out
 }
 
-// named are an object's kind and name.
 func named(object map[string]any) (kind, name string) {
 	kind, _ = object["kind"].(string)
 	metadata, _ := object["metadata"].(map[string]any)
@@ -137,7 +136,6 @@ type migration struct {
 	*Estate
 }
 
-// learn keeps a template, and which there are constraints of.
 func (m *migration) learn(d *manifest.Document) {
 	if kind, _ := d.Object["kind"].(string); groupOf(d.Object) == "constraints.gatekeeper.sh" {
 		m.used[kind] = true

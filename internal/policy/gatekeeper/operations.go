@@ -72,7 +72,6 @@ func readAsked(documents []manifest.Document, otherwise []v1alpha1.Operation) as
 	return a
 }
 
-// about says whether the webhook is asked about an operation at all.
 func (a *asked) about(op v1alpha1.Operation) bool {
 	if a.rules == nil {
 		return slices.Contains(a.otherwise, op)
@@ -88,7 +87,6 @@ func has(r *admissionregistrationv1.RuleWithOperations, op v1alpha1.Operation) b
 // untold says that it isn't known whether the webhook is asked about an operation, and is taken not to be.
 func (a *asked) untold(op v1alpha1.Operation) bool { return a.rules == nil && !a.about(op) }
 
-// on says whether the webhook is asked about an operation on objects of a kind.
 func (a *asked) on(op v1alpha1.Operation, k Kind) bool {
 	if a.rules == nil {
 		return a.about(op)

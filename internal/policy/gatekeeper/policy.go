@@ -68,7 +68,6 @@ func (m *migration) reach(c *constraint, r *rule, id string) (*asked, reached) {
 	return asked, out
 }
 
-// holds holds a policy to what admission holds it to.
 func holds(p *v1alpha1.ClusterRegoPolicy, r *rule) error {
 	if err := match.Validate(p); err != nil {
 		return err

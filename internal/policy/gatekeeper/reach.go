@@ -105,14 +105,12 @@ func (m *constraintMatch) tooMany(inMemory bool) []string {
 		"most %d: name the kinds", len(m.Kinds), maxResources)}
 }
 
-// open says that match.kinds leaves groups or kinds open.
 func (m *constraintMatch) open() bool {
 	return len(m.Kinds) == 0 || slices.ContainsFunc(m.Kinds, isOpen)
 }
 
 func isOpen(r v1alpha1.ResourceMatch) bool { return opens(r.APIGroups) || opens(r.Kinds) }
 
-// opens says that a list of names means any.
 func opens(names []string) bool { return len(names) == 0 || slices.Contains(names, everything) }
 
 // meant are the kinds that match.kinds means, each once, of so many that it names. In memory the known ones are all
@@ -216,7 +214,6 @@ func (m *constraintMatch) limitToNamespaced(kinds []Kind) []string {
 	return nil
 }
 
-// entries are match.resources of kinds.
 func entries(kinds []Kind) (out []v1alpha1.ResourceMatch) {
 	sorted := slices.SortedFunc(slices.Values(kinds), func(a, b Kind) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))

@@ -87,7 +87,6 @@ func newRule(t *constraintTemplate, known []syncedKind, untold bool) *rule {
 	return r
 }
 
-// refuse has there be no RegoTemplate.
 func (r *rule) refuse(why string) { r.refused, r.made = append(r.refused, why), nil }
 
 // compile compiles the rule, with the schema as it stands if a RegoTemplate can have it, open where it says no types if

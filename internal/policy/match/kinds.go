@@ -80,7 +80,6 @@ func ViaPodTemplate(p *v1alpha1.ClusterRegoPolicy, kind GroupKind) bool {
 	return templatesWanted(p) && policy.ReachedByTemplate(named(p), kind)
 }
 
-// named spells out match.resources, but for subresources.
 func named(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
 	return kindsIn(slices.DeleteFunc(slices.Clone(p.Spec.Match.Resources), func(r v1alpha1.ResourceMatch) bool {
 		return len(r.Subresources) > 0
@@ -103,7 +102,6 @@ func templatesWanted(p *v1alpha1.ClusterRegoPolicy) bool {
 	return p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
 }
 
-// reachesTemplates says that the policy's rules on Pods extend to workloads.
 func reachesTemplates(p *v1alpha1.ClusterRegoPolicy) bool {
 	return templatesWanted(p) && slices.Contains(named(p), policy.PodKind())
 }

@@ -58,7 +58,6 @@ func checkSubresources(p *v1alpha1.ClusterRegoPolicy) error {
 	return nil
 }
 
-// whichHave says where a subresource is found.
 func whichHave(name string) string {
 	text := "name a kind that has it"
 	for _, s := range policy.Subresources() {

@@ -32,10 +32,8 @@ func RegisterMetrics(r prometheus.Registerer, overridden Overridden, c clock.Pas
 	return nil
 }
 
-// Describe is there for prometheus.Collector.
 func (g *gauges) Describe(out chan<- *prometheus.Desc) { out <- g.active }
 
-// Collect is there for prometheus.Collector.
 func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	g.overridden(g.clock.Now(), func(policyName string, o *Override) {
 		out <- prometheus.MustNewConstMetric(g.active, prometheus.GaugeValue, 1, policyName, string(o.Declared),

@@ -143,7 +143,6 @@ func (c *Compiled) SameRego(p *v1alpha1.ClusterRegoPolicy) bool {
 	return compile.Version(was.Version) == compile.Version(is.Version) && slices.Equal(was.Modules(), is.Modules())
 }
 
-// define sets what a policy's definition says besides its Rego.
 func (c *Compiled) define(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	parameters, err := parametersTerm(p)
 	if err != nil {
@@ -191,7 +190,6 @@ func entryRules(modules []*ast.Module, entry ast.Ref, entryFile string) ([]strin
 	return names, problems
 }
 
-// rulesOf are the rules of a package with the names that they begin with, in order.
 func rulesOf(modules []*ast.Module, entry ast.Ref) iter.Seq2[string, *ast.Rule] {
 	return func(yield func(string, *ast.Rule) bool) {
 		for _, module := range modules {
@@ -224,7 +222,6 @@ func parametersTerm(p *v1alpha1.ClusterRegoPolicy) (*ast.Term, error) {
 	return ast.NewTerm(converted), nil
 }
 
-// namedKinds spells out match.resources, but for subresources.
 func namedKinds(p *v1alpha1.ClusterRegoPolicy) []policy.GroupKind {
 	var kinds []policy.GroupKind
 	for _, resource := range p.Spec.Match.Resources {

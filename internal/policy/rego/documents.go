@@ -28,7 +28,6 @@ func (d documents) large() bool {
 	return bytes > budget.Large
 }
 
-// documentsOf converts a request.
 func documentsOf(r *policy.Request) (d documents, err error) {
 	object, oldObject, err := objectTerms(r)
 	if err != nil {
@@ -98,7 +97,6 @@ func requestPairs(r *policy.Request, object, oldObject *ast.Term) [][2]*ast.Term
 		pair("dryRun", ast.BooleanTerm(r.DryRun)))
 }
 
-// commonPairs are those that a request has in every form.
 func commonPairs(r *policy.Request, object, oldObject *ast.Term) [][2]*ast.Term {
 	return append(textPairs([2]string{"subResource", r.SubResource}, [2]string{"name", r.Name},
 		[2]string{"namespace", r.Namespace}),
@@ -109,7 +107,6 @@ func commonPairs(r *policy.Request, object, oldObject *ast.Term) [][2]*ast.Term 
 		pair("oldObject", oldObject))
 }
 
-// textPairs are the texts that aren't empty.
 func textPairs(of ...[2]string) (pairs [][2]*ast.Term) {
 	for _, t := range of {
 		if t[1] != "" {

@@ -91,7 +91,6 @@ func (s *shared) compile(c *Compiled) error {
 	return s.find(c)
 }
 
-// find finds the rules in the program.
 func (s *shared) find(c *Compiled) error {
 	s.rules = map[string]compiled.Rule{}
 	for name := range c.rules {

@@ -13,7 +13,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// noRules says that nothing judges, at the rule that was most likely meant to.
 func noRules(modules []*ast.Module, entry ast.Ref, entryFile string) compile.Problem {
 	at, meant := ast.NewLocation(nil, entryFile, 1, 1), ""
 	for name, r := range rulesOf(modules, entry) {

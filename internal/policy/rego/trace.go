@@ -44,7 +44,6 @@ func (r *tracer) Enabled() bool { return r != nil }
 // Config is topdown.QueryTracer: events come with the variables, by the names that the rules give them.
 func (r *tracer) Config() topdown.TraceConfig { return topdown.TraceConfig{PlugLocalVars: true} }
 
-// begin begins what a query for a rule does.
 func (r *tracer) begin(rule string) {
 	r.depths = map[uint64]int{}
 	r.lines = append(r.lines, traceLine{text: "rule " + rule})
@@ -65,7 +64,6 @@ func (r *tracer) TraceEvent(event topdown.Event) {
 	r.lines = append(r.lines, l)
 }
 
-// depth is how deep queries are nested at an event.
 func (r *tracer) depth(event *topdown.Event) int {
 	depth, known := r.depths[event.QueryID]
 	if !known {
@@ -97,7 +95,6 @@ func (r *tracer) text(event *topdown.Event) string {
 	return prose.OneLine(text)
 }
 
-// placeOf is where the rule of an event is written.
 func placeOf(event *topdown.Event) string {
 	if event.Location == nil {
 		return ""

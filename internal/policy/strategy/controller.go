@@ -86,7 +86,6 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
-// setStatus says what holds of a strategy that so many policies refer to.
 func setStatus(s *v1alpha1.RemediationStrategy, followers int, now time.Time) {
 	s.Status.Policies = int32(followers)
 	if s.DeletionTimestamp != nil {

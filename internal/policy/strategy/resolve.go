@@ -19,7 +19,6 @@ type Problem struct {
 	Why, Remedy string
 }
 
-// Error is the message.
 func (p *Problem) Error() string { return p.Message }
 
 // Named is the name of the RemediationStrategy that a policy refers to; empty for one that
@@ -54,7 +53,6 @@ func Resolve(p *v1alpha1.ClusterRegoPolicy, named *v1alpha1.RemediationStrategy)
 	return nil
 }
 
-// wrong says why nothing can be remediated by a strategy.
 func wrong(name string, named *v1alpha1.RemediationStrategy) *Problem {
 	if named != nil && named.Name == name && named.DeletionTimestamp != nil {
 		return newProblem(v1alpha1.ReasonStrategyNotFound,

@@ -63,7 +63,6 @@ func defaultsOf(path *field.Path, s *structuralschema.Structural) (*defaults, fi
 	return d, found
 }
 
-// holds says whether a value is a list or an object that isn't empty.
 func holds(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
@@ -74,7 +73,6 @@ func holds(value any) bool {
 	return false
 }
 
-// total is how many bytes all defaults of a schema have.
 func (d *defaults) total() int {
 	if d == nil {
 		return 0
@@ -86,7 +84,6 @@ func (d *defaults) total() int {
 	return sum
 }
 
-// length is how many bytes a value takes.
 func length(value any) int {
 	text, _ := json.Marshal(value) //nolint:errchkjson // it was read from JSON
 	return len(text)
@@ -111,7 +108,6 @@ func (d *defaults) added(value any) int {
 	return sum
 }
 
-// addedTo is how many bytes defaults add to an object.
 func (d *defaults) addedTo(object map[string]any) int {
 	sum := 0
 	for name, property := range d.properties {

@@ -35,7 +35,6 @@ type ParametersError struct {
 	Problems []Problem
 }
 
-// Error lists the problems, one a line.
 func (e *ParametersError) Error() string {
 	return lines(fmt.Sprintf("the parameters don't fit the schema of RegoTemplate %s", e.Template), e.Problems)
 }
@@ -43,7 +42,6 @@ func (e *ParametersError) Error() string {
 // SchemaError says why a template's schema can't be taken. Problems is never empty.
 type SchemaError struct{ Problems []Problem }
 
-// Error lists the problems, one a line.
 func (e *SchemaError) Error() string {
 	return lines("the schema of the parameters can't be taken", e.Problems)
 }

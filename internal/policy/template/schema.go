@@ -87,7 +87,6 @@ func boundedDefaults(s *structuralschema.Structural, size int) (*defaults, error
 	return d, nil
 }
 
-// read reads the schema of an object, strictly.
 func read(text []byte) (*apiextensions.JSONSchemaProps, error) {
 	var props apiextensionsv1.JSONSchemaProps
 	unknown, err := kjson.UnmarshalStrict(text, &props)

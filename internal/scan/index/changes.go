@@ -45,7 +45,6 @@ func (f *fanout) notify(names ...string) {
 	}
 }
 
-// run delivers until ctx ends.
 func (f *fanout) run(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

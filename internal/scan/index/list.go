@@ -31,7 +31,6 @@ func (l *List) Put(j *Judged) {
 // Remove forgets one object.
 func (l *List) Remove(key string) { l.take(key) }
 
-// take removes the record of a key, and returns it.
 func (l *List) take(key string) *Record {
 	for _, m := range []map[string]*Record{l.clean, l.faulty} {
 		if r := m[key]; r != nil {
@@ -42,7 +41,6 @@ func (l *List) take(key string) *Record {
 	return nil
 }
 
-// each calls visit for every record.
 func (l *List) each(visit func(key string, r *Record)) {
 	for _, m := range []map[string]*Record{l.clean, l.faulty} {
 		for key, r := range m {

@@ -76,7 +76,6 @@ func (p *passes) end(gk schema.GroupKind, e ended) {
 	}
 }
 
-// failed forgets that nothing is stored of a kind: it can't be listed, for whatever reason.
 func (p *passes) failed(gk schema.GroupKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,7 +203,6 @@ func (x *Index) TakeAsked() map[schema.GroupKind]bool {
 	return taken
 }
 
-// drop forgets a kind.
 func (p *passes) drop(gk schema.GroupKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

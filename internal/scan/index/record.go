@@ -110,7 +110,6 @@ func (r *Record) seen() (uid, resourceVersion string) { return unpack(r.packed) 
 // sameUID says that a record is of the same object, and not of another of its name. A compliant one isn't known.
 func (r *Record) sameUID(other *Record) bool { return packedUID(r.packed) == packedUID(other.packed) }
 
-// tallies calls visit for every policy that concerns the object.
 func (r *Record) tallies(visit func(*Tally)) {
 	if r == nil {
 		return

@@ -70,7 +70,6 @@ type outcome struct {
 	faults []*Fault
 }
 
-// outcomeOf is the outcome of the faults of an object, shared with those before it that are alike.
 func (s *Shared) outcomeOf(clean *compliance, faults []Fault, name string) *outcome {
 	marked := make([]Fault, 0, len(faults))
 	sum := fnv.New64a()
@@ -140,7 +139,6 @@ func pack(uid, resourceVersion string) string {
 	return string(append(append(out, text...), resourceVersion...))
 }
 
-// unpack undoes pack.
 func unpack(packed string) (uid, resourceVersion string) {
 	head, n := binary.Uvarint([]byte(packed[:min(len(packed), binary.MaxVarintLen32)]))
 	text, rest := packed[n:n+int(head>>1)], packed[n+int(head>>1):]

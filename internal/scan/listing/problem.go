@@ -37,7 +37,6 @@ func (e *KindError) Error() string { return e.problem() }
 
 func (e *KindError) Unwrap() error { return e.Err }
 
-// problem names the kind and says what to do.
 func (e *KindError) problem() string {
 	switch {
 	case isUnknownKind(e.Err) && e.Version != "":
@@ -72,7 +71,6 @@ func HasNoObjects(err error) bool {
 	return errors.As(err, &problem) && (isUnknownKind(problem.Err) || apierrors.IsMethodNotSupported(problem.Err))
 }
 
-// isUnknownKind says that the API server has no such resource, or no longer.
 func isUnknownKind(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err)
 }

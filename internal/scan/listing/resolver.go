@@ -75,7 +75,6 @@ func (r *Resolver) Resolve(gk schema.GroupKind, versions ...string) (*meta.RESTM
 	return nil, err
 }
 
-// readServed asks the API server itself.
 func (r *Resolver) readServed() (*served, error) {
 	_, lists, err := r.discovery.ServerGroupsAndResources()
 	out := &served{kinds: map[schema.GroupKind]bool{}, unread: map[string]error{}}

@@ -129,7 +129,6 @@ func (w *Walk) gap(err *KindError) {
 	w.gaps = append(w.gaps, Gap{Kind: err.Kind, Problem: problem})
 }
 
-// begin asks which kinds there are, and reads the namespaces.
 func (w *Walk) begin(ctx context.Context, inForce Policies) error {
 	cached := memory.NewMemCacheClient(w.Discovery)
 	_, _, err := cached.ServerGroupsAndResources()

@@ -160,7 +160,6 @@ func search(ctx context.Context, dir string, found target, since string, complet
 	return false, nil
 }
 
-// notTaken is an error about a revision that was found, and isn't taken.
 func notTaken(found target, kind error, format string, args ...any) *Error {
 	e := failf(kind, format, args...)
 	e.Revision = found.revision()

@@ -22,7 +22,6 @@ import (
 // objectCache is how much of what was read of a repository is kept in memory.
 const objectCache = 8 * cache.MiByte
 
-// store opens the objects that are kept in a directory.
 func store(dir string) *filesystem.Storage {
 	return filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRU(objectCache),
 		filesystem.Options{ExclusiveAccess: true})
@@ -58,7 +57,6 @@ func (f *Fetcher) download(ctx context.Context, from session, shown *packp.AdvRe
 	return nil
 }
 
-// makePlace makes a directory anew for objects.
 func makePlace(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove what is left of an earlier download: %w", err)
@@ -141,7 +139,6 @@ type limited struct {
 	exceeded error
 }
 
-// Read reads on.
 func (l *limited) Read(p []byte) (int, error) {
 	if err := l.ctx.Err(); err != nil {
 		return 0, err

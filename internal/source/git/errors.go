@@ -70,7 +70,6 @@ type Error struct {
 // Error says what is wrong and what to do. It never holds a credential.
 func (e *Error) Error() string { return e.message }
 
-// Unwrap gives the kind, and the cause where there is one.
 func (e *Error) Unwrap() []error {
 	if e.cause == nil {
 		return []error{e.Kind}
@@ -90,7 +89,6 @@ func because(cause, kind error, format string, args ...any) *Error {
 	return e
 }
 
-// words are what somebody else says, in one line of bounded length.
 func words(text string) string {
 	line := strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	line = strings.Map(func(r rune) rune {

@@ -111,7 +111,6 @@ func (f *Fetcher) Forget(key string) error {
 	return nil
 }
 
-// home is where the repository of a key is kept.
 func (f *Fetcher) home(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(f.options.Dir, hex.EncodeToString(sum[:16]))

@@ -36,7 +36,6 @@ func newFiles(objects *filesystem.Storage, root plumbing.Hash, maxFile int64) *f
 	return &files{objects: objects, root: root, maxFile: maxFile}
 }
 
-// Open opens a file or a directory, through symbolic links.
 func (f *files) Open(name string) (fs.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +57,6 @@ func (f *files) Open(name string) (fs.File, error) {
 	return &openFile{node: at, Reader: bytes.NewReader(text)}, nil
 }
 
-// ReadFile gives the content of a file.
 func (f *files) ReadFile(name string) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +71,6 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 	return text, nil
 }
 
-// ReadDir lists a directory in the order of names.
 func (f *files) ReadDir(name string) ([]fs.DirEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +85,6 @@ func (f *files) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// Stat tells of a file without reading it.
 func (f *files) Stat(name string) (fs.FileInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +95,6 @@ func (f *files) Stat(name string) (fs.FileInfo, error) {
 	return at, nil
 }
 
-// find leads to a file or a directory, through symbolic links.
 func (f *files) find(op, name string) (*node, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -116,7 +111,6 @@ func (f *files) find(op, name string) (*node, error) {
 	return sized, nil
 }
 
-// parts are the names of a path.
 func parts(name string) []string {
 	if name == "." {
 		return nil
@@ -124,7 +118,6 @@ func parts(name string) []string {
 	return strings.Split(name, "/")
 }
 
-// child is the entry of that name of a directory.
 func (f *files) child(dir *node, name string) (*node, error) {
 	tree, err := f.tree(dir)
 	if err != nil {

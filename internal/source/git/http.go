@@ -27,7 +27,6 @@ type httpSession struct {
 	connections *http.Transport
 }
 
-// Close ends the conversation.
 func (s *httpSession) Close() error {
 	err := s.UploadPackSession.Close()
 	s.connections.CloseIdleConnections()
@@ -85,7 +84,6 @@ type guard struct {
 	port   int
 }
 
-// RoundTrip sends one request.
 func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := g.next.RoundTrip(request)
 	if err != nil {
@@ -140,7 +138,6 @@ func untrustedCertificate(at *transport.Endpoint, err error) error {
 		address(at), words(verification.Err.Error()))
 }
 
-// address is the server as HOST or HOST:PORT.
 func address(at *transport.Endpoint) string {
 	if at.Port == 0 {
 		return at.Host

@@ -103,7 +103,6 @@ func (f *files) leadsTo(link *node) (string, error) {
 	return leads, nil
 }
 
-// written is the text of a symbolic link.
 func (f *files) written(link *node) (string, error) {
 	if size, err := f.objects.EncodedObjectSize(link.hash); err != nil || size > maxLinkBytes {
 		return "", failf(ErrPath, "symbolic link %s leads nowhere: put the file itself there", link.at)

@@ -29,16 +29,13 @@ func (n *node) child(entry object.TreeEntry) *node {
 		bytes: -1}
 }
 
-// Name is the last part of its path.
 func (n *node) Name() string { return n.name }
 
 // IsDir says whether it can be listed. A submodule counts, as in a checkout.
 func (n *node) IsDir() bool { return n.mode == filemode.Dir || n.mode == filemode.Submodule }
 
-// Type is the kind of its mode.
 func (n *node) Type() fs.FileMode { return n.Mode().Type() }
 
-// Mode is what Git keeps of a file's mode.
 func (n *node) Mode() fs.FileMode {
 	switch n.mode {
 	case filemode.Dir, filemode.Submodule:
@@ -59,7 +56,6 @@ func (n *node) Info() (fs.FileInfo, error) {
 	return n.measured()
 }
 
-// measured has its size found.
 func (n *node) measured() (*node, error) {
 	if n.IsDir() {
 		return n, nil
@@ -73,13 +69,11 @@ func (n *node) measured() (*node, error) {
 	return &sized, nil
 }
 
-// Size is in bytes.
 func (n *node) Size() int64 { return n.bytes }
 
 // ModTime is unknown to Git.
 func (n *node) ModTime() time.Time { return time.Time{} }
 
-// Sys is nothing.
 func (n *node) Sys() any { return nil }
 
 // openFile is a file that is being read.
@@ -89,10 +83,8 @@ type openFile struct {
 	node *node
 }
 
-// Stat tells of it.
 func (o *openFile) Stat() (fs.FileInfo, error) { return o.node, nil }
 
-// Close ends the reading.
 func (o *openFile) Close() error { return nil }
 
 // openDir is a directory that is being listed.
@@ -101,10 +93,8 @@ type openDir struct {
 	entries []fs.DirEntry
 }
 
-// Stat tells of it.
 func (o *openDir) Stat() (fs.FileInfo, error) { return o.node, nil }
 
-// Close ends the listing.
 func (o *openDir) Close() error { return nil }
 
 // Read fails, since a directory has no content.
@@ -113,7 +103,6 @@ func (o *openDir) Read([]byte) (int, error) {
 		Err: failf(ErrPath, "%s is a directory: give a file", o.node.at)}
 }
 
-// ReadDir lists the next n entries, or all that are left for n <= 0.
 func (o *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
 	if n <= 0 {
 		left := o.entries

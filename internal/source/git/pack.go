@@ -77,7 +77,6 @@ type patient struct {
 	ctx context.Context
 }
 
-// Read reads on.
 func (p *patient) Read(b []byte) (int, error) {
 	if err := p.ctx.Err(); err != nil {
 		return 0, err
@@ -200,7 +199,6 @@ func (x *indexer) survey() (sum plumbing.Hash, err error) {
 	return sum, err
 }
 
-// build makes the content of an object.
 func (x *indexer) build(object *packed, depth int) ([]byte, error) {
 	if text, ok := x.bases.Get(object.Offset); ok {
 		return text, nil
@@ -237,7 +235,6 @@ func (x *indexer) build(object *packed, depth int) ([]byte, error) {
 	return text, nil
 }
 
-// content is what the pack holds of an object: itself, or a difference.
 func (x *indexer) content(object *packed) ([]byte, error) {
 	if _, err := x.scan.SeekObjectHeader(object.Offset); err != nil {
 		return nil, err
@@ -247,7 +244,6 @@ func (x *indexer) content(object *packed) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// base is what an object is a difference from.
 func (x *indexer) base(object *packed) (*packed, error) {
 	below, ok := x.named[object.Reference]
 	if object.Type == plumbing.OFSDeltaObject {

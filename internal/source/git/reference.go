@@ -126,7 +126,6 @@ func find(shown *packp.AdvRefs, kind, name, called string) (target, error) {
 	return found, nil
 }
 
-// head is what the repository's HEAD names.
 func head(shown *packp.AdvRefs) (target, error) {
 	if shown.Head == nil {
 		return target{}, failf(ErrReferenceNotFound,
@@ -167,7 +166,6 @@ func newest(shown *packp.AdvRefs, text string) (string, error) {
 	return best, nil
 }
 
-// names are a repository's branches or tags, in order.
 func names(shown *packp.AdvRefs, kind string) []string {
 	var found []string
 	for full := range shown.References {

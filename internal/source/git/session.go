@@ -19,7 +19,6 @@ type session interface {
 	Close() error
 }
 
-// open begins a conversation.
 func (f *Fetcher) open(ctx context.Context, at *transport.Endpoint, c credentials) (session, error) {
 	switch at.Protocol {
 	case schemeSSH:
@@ -80,7 +79,6 @@ func plain(err error) error {
 	return nil
 }
 
-// place is the server, for messages.
 func place(at *transport.Endpoint) string {
 	if at.Protocol == schemeFile {
 		return "this machine"

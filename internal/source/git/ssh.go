@@ -95,7 +95,6 @@ func (s *sshSession) start(command string) error {
 	return s.run.Start(command)
 }
 
-// AdvertisedReferencesContext reads what the server shows.
 func (s *sshSession) AdvertisedReferencesContext(context.Context) (*packp.AdvRefs, error) {
 	shown := packp.NewAdvRefs()
 	err := shown.Decode(io.LimitReader(s.out, maxShownBytes))
@@ -116,7 +115,6 @@ func (s *sshSession) AdvertisedReferencesContext(context.Context) (*packp.AdvRef
 	return shown, nil
 }
 
-// UploadPack asks for objects.
 func (s *sshSession) UploadPack(_ context.Context, request *packp.UploadPackRequest) (
 	*packp.UploadPackResponse, error) {
 	if err := request.Validate(); err != nil {
@@ -140,7 +138,6 @@ func (s *sshSession) UploadPack(_ context.Context, request *packp.UploadPackRequ
 	return response, nil
 }
 
-// Close ends the conversation.
 func (s *sshSession) Close() error {
 	s.end()
 	return s.client.Close()
@@ -151,7 +148,6 @@ func quoted(word string) string {
 	return "'" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(word) + "'"
 }
 
-// signer is the private key.
 func (c credentials) signer() (ssh.Signer, error) {
 	if len(c[keyIdentity]) == 0 {
 		return nil, failf(ErrInvalid, "ssh needs a private key: give it as identity in the Secret that secretRef names")

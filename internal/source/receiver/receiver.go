@@ -195,7 +195,6 @@ func (r *Receiver) turn(ctx context.Context, uid types.UID) error {
 	return limiter.Wait(ctx)
 }
 
-// ask changes the annotation that asks for a look.
 func (r *Receiver) ask(ctx context.Context, src *v1alpha1.PolicySource) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
 		v1alpha1.AnnotationReconcile: "push-" + r.clock.Now().UTC().Format(time.RFC3339Nano)}}})

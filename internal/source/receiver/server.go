@@ -63,10 +63,8 @@ type hookServer struct {
 	handler          http.Handler
 }
 
-// NeedLeaderElection is false: every replica answers.
 func (*hookServer) NeedLeaderElection() bool { return false }
 
-// Start serves until the context is done.
 func (s *hookServer) Start(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.address)
 	if err != nil {

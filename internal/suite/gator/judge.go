@@ -38,7 +38,6 @@ type inForce struct {
 	snapshot *catalog.Snapshot
 }
 
-// newJudge migrates the test's template and constraint.
 func newJudge(fsys fs.FS, suiteFile string, t *test, engine rego.Engine) (*judge, error) {
 	read, err := t.documents(fsys, suiteFile)
 	if err != nil {
@@ -103,7 +102,6 @@ func unplaced(read []manifest.Document) (loose []manifest.Document, judged, chan
 	return loose, judged, changed
 }
 
-// documents are the objects in the files that the test names.
 func (t *test) documents(fsys fs.FS, suiteFile string) ([]manifest.Document, error) {
 	switch {
 	case t.Template == "" || t.Constraint == "":

@@ -97,7 +97,6 @@ func (r *runner) invalid(s *suite, t *test) []reports.Failure {
 		Expected: "a constraint that doesn't fit the template's schema"}}
 }
 
-// prove holds what is found of a case's object against its assertions.
 func (r *runner) prove(ctx context.Context, s *suite, c *testCase, by *judge,
 	failure reports.Failure) []reports.Failure {
 	failure.Expected = "a case that can be run"

@@ -51,7 +51,6 @@ type testCase struct {
 	Skip       bool        `json:"skip"`
 }
 
-// suites are those in the YAML files at and below a directory, in order of their paths.
 func suites(fsys fs.FS, root string) ([]*suite, error) {
 	var found []*suite
 	err := fs.WalkDir(fsys, root, func(file string, entry fs.DirEntry, err error) error {
@@ -99,7 +98,6 @@ func readEntry(fsys fs.FS, file string, mode fs.FileMode) (*suite, error) {
 var declared = regexp.MustCompile(
 	`(?m)^(?:[ \t{]*|[ \t]*\{.*,[ \t]*)["']?apiVersion["']?[ \t]*:[ \t]*["']?` + regexp.QuoteMeta(group) + `/`)
 
-// readSuite reads a suite; nil for a file that is something else.
 func readSuite(fsys fs.FS, file string) (*suite, error) {
 	text, err := fs.ReadFile(fsys, file)
 	if err != nil {

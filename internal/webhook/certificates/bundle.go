@@ -64,7 +64,6 @@ func caBundle(secret map[string][]byte, trusted []byte, now time.Time) (bundle [
 	return encodeBundle(kept), until, nil
 }
 
-// union adds the certificates that aren't there yet.
 func union(to, more []*x509.Certificate) []*x509.Certificate {
 	all := slices.Clone(to)
 	for _, cert := range more {
@@ -110,7 +109,6 @@ func parseBundle(data []byte) []*x509.Certificate {
 	}
 }
 
-// trusts says that a bundle holds the authority.
 func trusts(bundle, authority []byte) bool {
 	held, wanted := parseBundle(bundle), parseBundle(authority)
 	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(ca *x509.Certificate) bool {

@@ -14,7 +14,6 @@ type metrics struct {
 	unservable prometheus.Gauge
 }
 
-// newMetrics registers them.
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -31,22 +30,18 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	return m, registerer.Register(m)
 }
 
-// Describe implements prometheus.Collector.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	m.expiry.Describe(to)
 	m.unservable.Describe(to)
 }
 
-// Collect implements prometheus.Collector.
 func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	m.expiry.Collect(to)
 	m.unservable.Collect(to)
 }
 
-// expires notes when the certificate that is served from now on expires.
 func (m *metrics) expires(at time.Time) { m.expiry.Set(float64(at.Unix())) }
 
-// refused notes whether the certificate in the Secret can't be served.
 func (m *metrics) refused(yes bool) {
 	m.unservable.Set(0)
 	if yes {

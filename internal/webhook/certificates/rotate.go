@@ -90,7 +90,6 @@ func (c *Certificates) missing(ctx context.Context) error {
 	return nil
 }
 
-// ensureSecret makes the Secret, empty, unless it is there.
 func ensureSecret(ctx context.Context, writer client.Writer, key types.NamespacedName) error {
 	err := writer.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: key.Namespace,

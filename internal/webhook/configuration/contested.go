@@ -74,7 +74,6 @@ func (w *Writer) tell(config client.Object, sort string, additions []narrowed) {
 	w.event(config, v1alpha1.EventWebhookNarrowed, fmt.Sprintf("Requests that these leave out aren't judged: %s", text))
 }
 
-// event tells people, if there is somebody to tell it to.
 func (w *Writer) event(config runtime.Object, reason, note string) {
 	if w.o.Events != nil {
 		w.o.Events.Eventf(config, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", note)

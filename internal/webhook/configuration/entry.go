@@ -30,7 +30,6 @@ type additions struct {
 	Conditions          []admissionregistrationv1.MatchCondition
 }
 
-// None says that nothing was added.
 func (a *additions) None() bool {
 	return empty(&a.Namespaces) && empty(&a.Objects) && len(a.Conditions) == 0
 }

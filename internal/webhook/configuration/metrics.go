@@ -14,7 +14,6 @@ type metrics struct {
 	restored  *prometheus.CounterVec
 }
 
-// newMetrics registers them.
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		additions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -35,13 +34,11 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	return m, registerer.Register(m)
 }
 
-// Describe implements prometheus.Collector.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	m.additions.Describe(to)
 	m.restored.Describe(to)
 }
 
-// Collect implements prometheus.Collector.
 func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	m.additions.Collect(to)
 	m.restored.Collect(to)
@@ -58,7 +55,6 @@ func (m *metrics) narrowed(is, wanted []hook, additions []narrowed) {
 	}
 }
 
-// countRestored counts a write against somebody else's.
 func (m *metrics) countRestored(configuration string) {
 	m.restored.WithLabelValues(configuration).Inc()
 }

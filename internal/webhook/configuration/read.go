@@ -21,7 +21,6 @@ type configurations struct {
 	mutating   admissionregistrationv1.MutatingWebhookConfiguration
 }
 
-// readConfigurations reads both.
 func readConfigurations(ctx context.Context, reader client.Reader) (*configurations, error) {
 	var c configurations
 	key := types.NamespacedName{Name: names.Configuration}

@@ -118,7 +118,6 @@ func (w *Writer) next(unknown []string, until time.Time) time.Duration {
 	return after
 }
 
-// bundle is what the API server is to trust.
 func (w *Writer) bundle(ctx context.Context, found *configurations) ([]byte, time.Time, error) {
 	var secret corev1.Secret
 	err := w.o.Reader.Get(ctx, w.o.Secret, &secret)
@@ -213,7 +212,6 @@ func (w *Writer) keep(ctx context.Context, config client.Object, owner *metav1.O
 	return 0, nil
 }
 
-// with is a map with one more entry.
 func with(m map[string]string, key, value string) map[string]string {
 	m = maps.Clone(m)
 	if m == nil {

@@ -53,7 +53,6 @@ func (k *Kinds) Refresh() {
 	k.mapper = nil
 }
 
-// found keeps what was found.
 func (k *Kinds) found(gk schema.GroupKind, r Resource) Resource {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,7 +63,6 @@ func (k *Kinds) found(gk schema.GroupKind, r Resource) Resource {
 	return r
 }
 
-// before is what was found before, if anything.
 func (k *Kinds) before(gk schema.GroupKind) (Resource, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

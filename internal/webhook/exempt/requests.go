@@ -27,7 +27,6 @@ const (
 	ownCRDSuffix     = ".evenkeel.dev"
 )
 
-// exemptions are the requests that pass without being judged; see exempt.go.
 func exemptions() []exemption {
 	return slices.Concat(finalizerExemptions(), deletionExemptions(), startExemptions(), contentExemptions())
 }

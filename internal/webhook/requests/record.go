@@ -84,7 +84,6 @@ func recorded(was, is []any, asks []ask, r *policy.Request) bool {
 	return reflect.DeepEqual(latest(append(slices.Clone(was), added...)), append(slices.Clone(kept), added...))
 }
 
-// latest are the last records that there is room for.
 func latest(list []any) []any { return list[max(len(list)-v1alpha1.MaxRequests, 0):] }
 
 // ask is one thing that a write asks for.
@@ -109,7 +108,6 @@ func (a ask) record(user, reason string, at time.Time) map[string]any {
 	return entry
 }
 
-// of lists what a write asks for.
 func of(resource string, before, after map[string]any) []ask {
 	switch resource {
 	case "remediationbreakers":
@@ -181,7 +179,6 @@ func ofToken(field string, action v1alpha1.RequestAction, before, after map[stri
 	return nil
 }
 
-// ofWindowOverride is what a change of a plan's windowOverride asks for.
 func ofWindowOverride(before, after map[string]any) []ask {
 	const field = "windowOverride"
 	if text(after, field) == "" && text(before, field) != "" {

@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
-// answer turns a verdict into the response, and says which decision it is.
 func answer(r *policy.Request, v *verdict) (serving.Response, string) {
 	resp, decision := answerByPolicies(r, v)
 	if resp.Allowed {

@@ -87,7 +87,6 @@ type verdict struct {
 	maker    maker
 }
 
-// decide asks every policy of the class that concerns the request.
 func decide(ctx context.Context, judge Judge, class v1alpha1.FailurePolicy, r *policy.Request,
 	workloads Workloads) *verdict {
 	v := &verdict{class: class, maker: maker{workloads: workloads}}
@@ -161,7 +160,6 @@ func (v *verdict) add(res *catalog.Result, action v1alpha1.AdmissionAction, viol
 	v.findings = append(v.findings, f)
 }
 
-// waivedBy marks a finding as waived, if it is.
 func waivedBy(w *catalog.Waiver) func(*finding) {
 	return func(f *finding) { f.waived = w }
 }
@@ -171,7 +169,6 @@ func (v *verdict) fail(res *catalog.Result, err error) {
 		overridden: res.Override != nil && res.Action() != v1alpha1.AdmissionDeny})
 }
 
-// blocking are the findings for which the request is refused.
 func (v *verdict) blocking() []finding {
 	var out []finding
 	for _, f := range v.findings {
@@ -182,7 +179,6 @@ func (v *verdict) blocking() []finding {
 	return out
 }
 
-// failsClosed says that the request is refused because it couldn't be judged.
 func (v *verdict) failsClosed() bool {
 	return v.class == v1alpha1.FailurePolicyFail && len(v.refusing()) > 0
 }

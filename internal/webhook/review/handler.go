@@ -34,7 +34,6 @@ type Handler struct {
 	Verdicts *Metrics
 }
 
-// ServeHTTP answers an AdmissionReview.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.Clock.Now()
 	limit := serving.Budget(r, h.Timeout)

@@ -80,7 +80,6 @@ func (m *Metrics) failed(v *verdict) {
 	}
 }
 
-// judged counts what the policies found.
 func (m *Metrics) judged(req *policy.Request, v *verdict) {
 	m.failed(v)
 	if req.DryRun {

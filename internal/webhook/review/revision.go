@@ -43,7 +43,6 @@ func (m *maker) earlier(ctx context.Context, r *policy.Request, owner match.Owne
 	return was, nil
 }
 
-// withField is an object with a field set; what it was stays as it is.
 func withField(object any, field string, value any) map[string]any {
 	fields, _ := object.(map[string]any)
 	out := map[string]any{}

@@ -57,7 +57,6 @@ func (h *Handler) answerUnread(ctx context.Context, review *serving.Review) (ser
 	return resp, serving.DecisionUnread
 }
 
-// actionOf is what admission does with violations of a policy at a time.
 func actionOf(judge Judge, p *v1alpha1.ClusterRegoPolicy, now time.Time) v1alpha1.AdmissionAction {
 	if o := judge.Override(p.Name, now); o != nil {
 		return o.Action
@@ -65,7 +64,6 @@ func actionOf(judge Judge, p *v1alpha1.ClusterRegoPolicy, now time.Time) v1alpha
 	return p.Spec.Admission.Action
 }
 
-// unreadDenial names the policies that would have had to judge the object.
 func unreadDenial(review *serving.Review, refusing []*v1alpha1.ClusterRegoPolicy) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is refused because it can't be judged: %s. It would have to be by",
@@ -86,7 +84,6 @@ func unreadDenial(review *serving.Review, refusing []*v1alpha1.ClusterRegoPolicy
 	return b.String()
 }
 
-// unreadNotes are for the audit log, like those of a verdict.
 func unreadNotes(review *serving.Review, lists ...[]*v1alpha1.ClusterRegoPolicy) map[string]string {
 	notes := map[string]string{}
 	for _, list := range lists {

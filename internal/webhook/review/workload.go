@@ -92,7 +92,6 @@ func (m *maker) standing(ctx context.Context, judge Judge, r *policy.Request, re
 	return append(standing, before...), err
 }
 
-// declaredBy are those of the violations that stand in the workload's template.
 func declaredBy(ctx context.Context, workload map[string]any, owner match.Owner, judge Judge, r *policy.Request,
 	res *catalog.Result, violations []policy.Violation) ([]policy.Violation, error) {
 	declared := *r
@@ -107,7 +106,6 @@ func declaredBy(ctx context.Context, workload map[string]any, owner match.Owner,
 	), nil
 }
 
-// created is the request by which the workload came.
 func created(workload map[string]any, owner match.Owner, r *policy.Request) *policy.Request {
 	return &policy.Request{
 		Operation: policy.Create, Namespace: r.Namespace, NamespaceObject: r.NamespaceObject, Name: owner.Name,

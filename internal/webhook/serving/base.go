@@ -48,7 +48,6 @@ func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string,
 	}
 }
 
-// refuseUnread refuses what can't be read.
 func (b *Base) refuseUnread(endpoint string, review *Review) Response {
 	b.Metrics.Unread(endpoint, review.Unread.Reason, OutcomeRefused)
 	b.Log.Info("An object of Evenkeel's own couldn't be read, so it is refused", "endpoint", endpoint, "name",

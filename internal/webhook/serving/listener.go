@@ -34,7 +34,6 @@ func newListener(inner net.Listener) *listener {
 		open: map[string][]*connection{}}
 }
 
-// Accept implements net.Listener.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
@@ -97,7 +96,6 @@ type connection struct {
 	once sync.Once
 }
 
-// Close implements net.Conn.
 func (c *connection) Close() error {
 	c.once.Do(func() { c.of.closed(c) })
 	return c.Conn.Close()

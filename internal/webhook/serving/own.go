@@ -29,7 +29,6 @@ func (o *ownConnections) add(address string) {
 	}
 }
 
-// without is a logger that leaves out what is said of them.
 func (o *ownConnections) without(to *log.Logger) *log.Logger {
 	if to == nil {
 		return nil
@@ -43,7 +42,6 @@ type quietOwn struct {
 	own *ownConnections
 }
 
-// Write implements io.Writer.
 func (q *quietOwn) Write(line []byte) (int, error) {
 	q.own.mu.Lock()
 	defer q.own.mu.Unlock()

@@ -53,26 +53,22 @@ type quietSink struct {
 	quiet *Quiet
 }
 
-// Info implements logr.LogSink.
 func (s quietSink) Info(level int, message string, values ...any) {
 	if ok, dropped := s.quiet.allow(); ok {
 		s.LogSink.Info(level, message, append(values, "unsaid", dropped)...)
 	}
 }
 
-// Error implements logr.LogSink.
 func (s quietSink) Error(err error, message string, values ...any) {
 	if ok, dropped := s.quiet.allow(); ok {
 		s.LogSink.Error(err, message, append(values, "unsaid", dropped)...)
 	}
 }
 
-// WithValues implements logr.LogSink.
 func (s quietSink) WithValues(values ...any) logr.LogSink {
 	return quietSink{LogSink: s.LogSink.WithValues(values...), quiet: s.quiet}
 }
 
-// WithName implements logr.LogSink.
 func (s quietSink) WithName(name string) logr.LogSink {
 	return quietSink{LogSink: s.LogSink.WithName(name), quiet: s.quiet}
 }

@@ -160,7 +160,6 @@ func (r *Reader) rest(ctx context.Context, req *http.Request, head []byte) ([]by
 	return text, release, nil
 }
 
-// readRest reads what follows the head of a review, up to a length.
 func readRest(req *http.Request, head []byte, length int64) ([]byte, *Unread) {
 	text := make([]byte, length)
 	n := copy(text, head)
@@ -198,7 +197,6 @@ func tooLarge(longest int64) *Unread {
 	return unread(TooLarge, "its review has more than %d MiB, more than is read", longest>>20)
 }
 
-// statusOf is the status of what isn't known to be a review.
 func statusOf(why *Unread) int {
 	switch {
 	case why == nil:

@@ -64,7 +64,6 @@ func (r *Review) FieldManager() string {
 // Done releases the memory that was reserved. The caller of Read calls it once, when the answer is made.
 func (r *Review) Done() { r.release() }
 
-// without says why the objects aren't decoded.
 func (r *Review) without(why *Unread) *Review {
 	r.Object, r.OldObject, r.Unread, r.Partial = nil, nil, why, true
 	return r

@@ -124,13 +124,11 @@ type connectionLog struct {
 	to logr.Logger
 }
 
-// Write implements io.Writer.
 func (c *connectionLog) Write(line []byte) (int, error) {
 	c.to.Info("A connection to the webhook failed", "reason", strings.TrimSpace(string(line)))
 	return len(line), nil
 }
 
-// host is the address without its port.
 func host(address string) string {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {

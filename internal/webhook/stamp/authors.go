@@ -42,7 +42,6 @@ func generationOf(object map[string]any) int64 {
 	return 0
 }
 
-// marks are the labels or the annotations of an object.
 func marks(object map[string]any, field string) map[string]string {
 	out := map[string]string{}
 	fields, _ := policy.Metadata(object)[field].(map[string]any)

@@ -45,7 +45,6 @@ func shortensHold() string {
 		"timestamp(object.spec.forcedOpenUntil) < timestamp(oldObject.spec.forcedOpenUntil))"
 }
 
-// same says in CEL that a write leaves a field of the spec as it is.
 func same(field string) string {
 	return fmt.Sprintf("(has(object.spec.%[1]s) ? oldObject != null && has(oldObject.spec.%[1]s) && object.spec.%[1]s "+
 		"== oldObject.spec.%[1]s"+

@@ -76,7 +76,6 @@ func writes() []admissionregistrationv1.OperationType {
 	return []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
 }
 
-// stampOf finds the stamp of a resource.
 func stampOf(resource string) (Field, bool) {
 	for _, s := range All() {
 		if s.Resource == resource {
@@ -131,7 +130,6 @@ func setField(object map[string]any, field []string, want any, set bool, made ma
 	return []operation{{Op: "add", Path: pointer(field), Value: want}}
 }
 
-// recording is what makes spec.requests hold who asks for what, and why.
 func recording(r *policy.Request) []operation {
 	change, needed := requests.Record(r)
 	if !needed {

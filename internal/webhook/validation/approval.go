@@ -36,7 +36,6 @@ type ApprovalHandler struct {
 	Timeout time.Duration
 }
 
-// ServeHTTP answers the AdmissionReview of a RemediationApproval.
 func (h *ApprovalHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), serving.Budget(r, h.Timeout))
 	defer cancel()
@@ -74,7 +73,6 @@ func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (serv
 	return resp, serving.DecisionAllowed
 }
 
-// judge reads what the answer is about, and judges it.
 func (h *ApprovalHandler) judge(ctx context.Context, a *v1alpha1.RemediationApproval) (canary.Refusal, error) {
 	plan := &v1alpha1.Remediation{}
 	if err := h.Reader.Get(ctx, client.ObjectKey{Name: a.Spec.RemediationRef.Name}, plan); apierrors.IsNotFound(err) {

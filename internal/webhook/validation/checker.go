@@ -34,7 +34,6 @@ func (p problem) String() string { return p.at + ": " + p.message }
 
 type problems []problem
 
-// addIf adds a problem unless message is empty.
 func (p *problems) addIf(message, field string) {
 	if message != "" {
 		*p = append(*p, problem{at: field, field: field, message: message})
@@ -152,7 +151,6 @@ func causes(found []problem) []metav1.StatusCause {
 	return out
 }
 
-// checkStrategy finds what is wrong with a remediation strategy.
 func checkStrategy(s *v1alpha1.RolloutStrategy) []problem {
 	var out problems
 	for _, found := range canary.Validate(s) {

@@ -25,7 +25,6 @@ func beyondFloors(asked *v1alpha1.RolloutStrategy, floors *limits.Floors) []stri
 	return append(limited("spec.remediation.", changed), wideWaves("spec.remediation.", asked, floors)...)
 }
 
-// beyondPace warns whoever writes a strategy that policies share; of modes it says nothing.
 func beyondPace(s *v1alpha1.RemediationStrategySpec, floors *limits.Floors) []string {
 	asked := &v1alpha1.RolloutStrategy{RemediationStrategySpec: *s.DeepCopy()}
 	asked.SetDefaults()
@@ -41,7 +40,6 @@ func limited(at string, changed []v1alpha1.AppliedLimit) []string {
 	return out
 }
 
-// wideWaves warns of waves that are split.
 func wideWaves(at string, asked *v1alpha1.RolloutStrategy, floors *limits.Floors) []string {
 	// Of 100 targets, as many are in a wave as its share in percent.
 	sizes, err := canary.Sizes(100, asked)

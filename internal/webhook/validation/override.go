@@ -35,7 +35,6 @@ type OverrideHandler struct {
 	Policy func(name string) *v1alpha1.ClusterRegoPolicy
 }
 
-// ServeHTTP answers the AdmissionReview of a PolicyOverride.
 func (h *OverrideHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointOverride, h.answer)
 }
@@ -94,7 +93,6 @@ func wrongOverride(o *v1alpha1.PolicyOverride, reason string, now time.Time) []p
 	return out
 }
 
-// ineffective warns whoever expects an override to do anything that it doesn't.
 func (h *OverrideHandler) ineffective(o *v1alpha1.PolicyOverride, now time.Time) string {
 	p := h.Policy(o.Name)
 	if p == nil {

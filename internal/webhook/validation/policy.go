@@ -52,7 +52,6 @@ type PolicyHandler struct {
 	Self string
 }
 
-// ServeHTTP answers the AdmissionReview of a policy.
 func (h *PolicyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointPolicy, h.answer)
 }
@@ -150,7 +149,6 @@ func compileTurn(ctx context.Context, turns *rego.Lane, req *policy.Request) (en
 	return turns.Turn(ctx, req.UserInfo.Username)
 }
 
-// tooMany asks whoever writes a rule to come again.
 func tooMany(req *policy.Request) *metav1.Status {
 	status := serving.Refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
 		fmt.Sprintf("%s %s could not be checked in time: too many are being written; try again", req.Kind.Kind,
@@ -159,7 +157,6 @@ func tooMany(req *policy.Request) *metav1.Status {
 	return status
 }
 
-// withoutTemplate warns whoever expects a policy to do anything before its template is there.
 func (h *PolicyHandler) withoutTemplate(p *v1alpha1.ClusterRegoPolicy) []string {
 	if p.Spec.TemplateRef == nil || !errors.Is(h.Checker.Compile(p), template.ErrNotFound) {
 		return nil

@@ -45,7 +45,6 @@ func (h *RecordsHandler) answer(_ context.Context, req *policy.Request) (serving
 	return resp, serving.DecisionDenied
 }
 
-// notTheirRequest says why what somebody asks of a breaker can't be taken.
 func notTheirRequest(r *policy.Request) string {
 	if field, yes := stamp.Missing(r); yes {
 		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: "+

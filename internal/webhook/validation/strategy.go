@@ -30,7 +30,6 @@ type StrategyHandler struct {
 	Plans Plans
 }
 
-// ServeHTTP answers the AdmissionReview of a RemediationStrategy.
 func (h *StrategyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointStrategy, h.answer)
 }

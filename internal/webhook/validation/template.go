@@ -31,7 +31,6 @@ type TemplateHandler struct {
 	Turns *rego.Lane
 }
 
-// ServeHTTP answers the AdmissionReview of a template.
 func (h *TemplateHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointTemplate, h.answer)
 }
@@ -100,7 +99,6 @@ func templateFaults(t *v1alpha1.RegoTemplate, err error) problems {
 	return regoProblems(&t.Spec.Rego, err)
 }
 
-// named are the first names of policies, and how many more there are.
 func named(users []*v1alpha1.ClusterRegoPolicy) string {
 	names := make([]string, 0, maxNamed)
 	for _, p := range users[:min(len(users), maxNamed)] {

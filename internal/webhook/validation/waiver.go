@@ -32,7 +32,6 @@ type WaiverHandler struct {
 	Known func(policyName string) bool
 }
 
-// ServeHTTP answers the AdmissionReview of a Waiver or ClusterWaiver.
 func (h *WaiverHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointWaiver, h.answer)
 }

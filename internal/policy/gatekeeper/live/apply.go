@@ -83,7 +83,6 @@ func (a *Applier) Apply(ctx context.Context, wanted client.Object, kind string, 
 	return outcome, err
 }
 
-// once tries to write an object. It is a conflict where somebody writes it meanwhile.
 func (a *Applier) once(ctx context.Context, object *unstructured.Unstructured, from Origin) (Outcome, error) {
 	stored := object.DeepCopy()
 	err := a.Client.Get(ctx, client.ObjectKeyFromObject(object), stored)
@@ -117,7 +116,6 @@ func (a *Applier) once(ctx context.Context, object *unstructured.Unstructured, f
 	return Configured, nil
 }
 
-// unwritten reports that a write has changed nothing of an object.
 func unwritten(after, before *unstructured.Unstructured) bool {
 	return after.GetUID() == before.GetUID() && after.GetGeneration() == before.GetGeneration() &&
 		maps.Equal(after.GetAnnotations(), before.GetAnnotations())

@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// create makes a policy.
 func (a *Applier) create(ctx context.Context, object *unstructured.Unstructured, from Origin) (Outcome, error) {
 	if err := marked(object, from); err != nil {
 		return "", err

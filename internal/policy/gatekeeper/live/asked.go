@@ -91,7 +91,6 @@ func (s *Source) TakenOver(w *Webhook, p *v1alpha1.ClusterRegoPolicy) error {
 		strings.Join(lost, ", "), p.Name)
 }
 
-// ownWebhooks is Evenkeel's ValidatingWebhookConfiguration; nil where there is none.
 func ownWebhooks(ctx context.Context, objects dynamic.Interface) (
 	*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
 	read, err := objects.Resource(webhookConfigurations()).Get(ctx, webhookName, metav1.GetOptions{})
@@ -104,7 +103,6 @@ func ownWebhooks(ctx context.Context, objects dynamic.Interface) (
 	return configuration(read)
 }
 
-// configuration is a ValidatingWebhookConfiguration as it is read.
 func configuration(read *unstructured.Unstructured) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
 	config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(read.Object, config); err != nil {

@@ -124,7 +124,6 @@ func since(f Finding, at time.Time) string {
 		at.UTC().Format(time.RFC3339))
 }
 
-// distinct are findings as the audit keeps them, each once.
 func distinct(findings []Finding) []Finding {
 	out := make([]Finding, 0, len(findings))
 	seen := map[Finding]bool{}

@@ -68,7 +68,6 @@ type written struct {
 	line  int
 }
 
-// keysOf are the keys at the top of a comment's YAML; none where it isn't a map.
 func keysOf(comment string) []written {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(comment), &document); err != nil || len(document.Content) == 0 {

@@ -105,7 +105,6 @@ func (c *compileCost) refer(module *ast.Module) {
 	})
 }
 
-// referred is to how many definitions they all lead.
 func (c *compileCost) referred() (total int) {
 	for name, definitions := range c.definitions {
 		total += definitions * c.uses[name]

@@ -105,7 +105,6 @@ func (d *depths) of(part any) {
 	}).Walk(part)
 }
 
-// levels is 1 for a term that holds others.
 func levels(t *ast.Term) int {
 	switch t.Value.(type) {
 	case ast.Ref, ast.Call:
@@ -114,7 +113,6 @@ func levels(t *ast.Term) int {
 	return holds(t)
 }
 
-// holds is 1 for a collection.
 func holds(t *ast.Term) int {
 	switch t.Value.(type) {
 	case *ast.Array, ast.Set, ast.Object, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension:

@@ -75,7 +75,6 @@ func EvaluationHelp(message string) string {
 	return ""
 }
 
-// functions are the names of Rego's own functions.
 func functions() []string {
 	names := make([]string, len(ast.Builtins))
 	for i, b := range ast.Builtins {

@@ -58,7 +58,6 @@ func nestedText(source string) (w weight) {
 	return w
 }
 
-// literalEnd is where the text or comment ends that begins at i.
 func literalEnd(source string, i int) int {
 	switch source[i] {
 	case '`':

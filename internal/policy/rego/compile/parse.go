@@ -51,7 +51,6 @@ type bounds struct {
 	deep            depths
 }
 
-// text says what is too much of a module before it is parsed.
 func (b *bounds) text(source v1alpha1.RegoLibrary) []Problem {
 	if b.written += nestedText(source.Source); b.written > maxNesting {
 		return b.written.problem(source.Name)
@@ -62,7 +61,6 @@ func (b *bounds) text(source v1alpha1.RegoLibrary) []Problem {
 	return nil
 }
 
-// parsed says what is too much of a module once it is parsed.
 func (b *bounds) parsed(module *ast.Module) []Problem {
 	file := module.Package.Location.File
 	if tooMuch := b.deep.add(module); tooMuch != nil {

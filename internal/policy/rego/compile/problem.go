@@ -67,7 +67,6 @@ func ErrorOf(problems []Problem) *Error {
 			prose.Verb(more, "it", "them"))})}
 }
 
-// Error lists the problems, one a line.
 func (e *Error) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {

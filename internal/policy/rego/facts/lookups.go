@@ -120,7 +120,6 @@ func (p path) differs(at int, meant func(string) bool) bool {
 	return at < len(p) && p[at] != anyKey && !meant(p[at])
 }
 
-// groupOf is the API group of a version such as apps/v1.
 func groupOf(version string) string {
 	group, _, grouped := strings.Cut(version, "/")
 	if !grouped {

@@ -128,7 +128,6 @@ func (r *reader) there(paths ...path) {
 	}
 }
 
-// all notes that anything may be read.
 func (r *reader) all() { r.read(path{}) }
 
 // rules follows those that a reference may lead to. Functions are followed where they are called.
@@ -165,7 +164,6 @@ func (r *reader) rule(rule *ast.Rule, arguments []argument) {
 	newBody(r, rule, arguments).definition(rule, arguments)
 }
 
-// function follows all definitions of a function.
 func (r *reader) function(rules []*ast.Rule, arguments []argument) {
 	for _, rule := range rules {
 		if !r.spend(1) {

@@ -76,7 +76,6 @@ func kindsIn(paths []path) (kinds []policy.GroupVersionKind) {
 	return sortedKinds(kinds)
 }
 
-// ref is a path as a reference.
 func (p path) ref() ast.Ref {
 	ref := make(ast.Ref, 0, len(p))
 	for _, key := range p {

@@ -75,7 +75,6 @@ func (t *Table) Compact(object *unstructured.Unstructured) (Item, error) {
 	return item, nil
 }
 
-// entry is what is kept of a name.
 func (t *Table) entry(namespace, name string) (e entry, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -105,7 +105,6 @@ func (j *Joined) With(present, absent []map[string]any) (*View, error) {
 	return all.View(), nil
 }
 
-// holds says whether an object is of the table's kind and version.
 func (t *Table) holds(object *unstructured.Unstructured) bool {
 	return t.kind == object.GetKind() && t.groupVersion == object.GetAPIVersion()
 }

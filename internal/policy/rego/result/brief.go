@@ -44,7 +44,6 @@ func unknownTerms(fields ast.Object, allowed ...string) string {
 // briefLength is in bytes; an element may be an object of any size.
 const briefLength = 200
 
-// brief writes an element for an error message.
 func brief(element *ast.Term) string {
 	if budget.Size(element.Value, maxDetails) > maxDetails {
 		return Article(ast.ValueName(element.Value)) + " that is too large to show"

@@ -29,7 +29,6 @@ func (b Paths) violation(path string) (string, error) {
 	return b.pointer(path)
 }
 
-// pointer checks a JSON Pointer and moves it.
 func (b Paths) pointer(path string) (string, error) {
 	if err := checkPointer(path); err != nil {
 		return "", err

@@ -97,7 +97,6 @@ func (d *Decoder) violation(rule string, element *ast.Term) (v policy.Violation,
 	return withMessage(v, element), details, First(problems)
 }
 
-// withMessage has a violation say something.
 func withMessage(v policy.Violation, element *ast.Term) policy.Violation {
 	if v.Message == "" {
 		v.Message = "the rule gave no message but " + brief(element)
