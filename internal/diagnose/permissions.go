@@ -14,6 +14,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/action"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
 // permission is verbs on one resource.
@@ -48,15 +49,8 @@ func (in *Installation) resources(group, kind string) (schema.GroupVersionResour
 // matched are the kinds that a policy matches, but for those of which it judges what is sent to them: nothing of
 // them is read.
 func matched(p *v1alpha1.ClusterRegoPolicy) (kinds []schema.GroupKind) {
-	for _, match := range p.Spec.Match.Resources {
-		if len(match.Subresources) > 0 {
-			continue
-		}
-		for _, group := range match.APIGroups {
-			for _, kind := range match.Kinds {
-				kinds = append(kinds, schema.GroupKind{Group: group, Kind: kind})
-			}
-		}
+	for _, kind := range match.Named(p) {
+		kinds = append(kinds, schema.GroupKind(kind))
 	}
 	return kinds
 }

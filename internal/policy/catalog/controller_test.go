@@ -168,22 +168,3 @@ func TestTheCatalogIsNotCompleteWithoutWaivers(t *testing.T) {
 		t.Errorf("error %v, complete %t: what is waived would be refused", err, c.catalog.Complete())
 	}
 }
-
-func TestTheInitialListHasWhatTakesLongLast(t *testing.T) {
-	var order []string
-	funcs := interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
-			opts ...client.GetOption) error {
-			order = append(order, key.Name)
-			return c.Get(ctx, key, o, opts...)
-		}}
-	c, _ := newController(t, synced(true), funcs,
-		stored("a-long", goodRego+strings.Repeat("\n# a comment", 1000)), stored("b", goodRego),
-		stored("c-nested", goodRego+"\n\nx := [y | some y in [z | some z in [1 | true]]]"))
-	if err := (initialList{c}).Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(order, " "); got != "b c-nested a-long" {
-		t.Errorf("compiled in the order %s: the shortest must come first", got)
-	}
-}

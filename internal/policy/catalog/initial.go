@@ -3,16 +3,13 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // initialList completes the catalog once every template, policy, waiver and override of the
@@ -38,9 +35,6 @@ func (l initialList) Start(ctx context.Context) error {
 	if err := c.reader.List(ctx, &policies); err != nil {
 		return fmt.Errorf("complete the policy catalog: list policies: %w", err)
 	}
-	slices.SortStableFunc(policies.Items, func(a, b v1alpha1.ClusterRegoPolicy) int {
-		return cmp.Compare(rego.CompileCost(&a.Spec.Rego), rego.CompileCost(&b.Spec.Rego)) // what takes long comes last
-	})
 	for i := range policies.Items {
 		if err := c.locked(ctx, c.syncPolicy, client.ObjectKeyFromObject(&policies.Items[i])); err != nil {
 			return fmt.Errorf("complete the policy catalog: %w", err)
@@ -74,9 +68,6 @@ func (c *Controller) syncTemplates(ctx context.Context) error {
 	if err := c.reader.List(ctx, &templates); err != nil {
 		return fmt.Errorf("list templates: %w", err)
 	}
-	slices.SortStableFunc(templates.Items, func(a, b v1alpha1.RegoTemplate) int {
-		return cmp.Compare(rego.CompileCost(&a.Spec.Rego), rego.CompileCost(&b.Spec.Rego))
-	})
 	for i := range templates.Items {
 		if err := c.locked(ctx, c.syncTemplate, client.ObjectKeyFromObject(&templates.Items[i])); err != nil {
 			return err

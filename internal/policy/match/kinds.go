@@ -19,7 +19,7 @@ func PodTemplateKinds() []GroupKind { return policy.PodTemplateKinds() }
 // Kinds are the kinds that the policy concerns, those that it reaches through
 // pod templates included, sorted by group and kind, each once.
 func Kinds(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
-	kinds := named(p)
+	kinds := Named(p)
 	if reachesTemplates(p) {
 		kinds = append(kinds, PodTemplateKinds()...)
 	}
@@ -77,10 +77,11 @@ func holdsTemplate(kind GroupKind) bool { return slices.Contains(PodTemplateKind
 // ViaPodTemplate says that the policy concerns the kind only because the kind
 // holds a pod template and the policy concerns Pods.
 func ViaPodTemplate(p *v1alpha1.ClusterRegoPolicy, kind GroupKind) bool {
-	return templatesWanted(p) && policy.ReachedByTemplate(named(p), kind)
+	return templatesWanted(p) && policy.ReachedByTemplate(Named(p), kind)
 }
 
-func named(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
+// Named spells out match.resources, but for subresources.
+func Named(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
 	return kindsIn(slices.DeleteFunc(slices.Clone(p.Spec.Match.Resources), func(r v1alpha1.ResourceMatch) bool {
 		return len(r.Subresources) > 0
 	}))
@@ -103,5 +104,5 @@ func templatesWanted(p *v1alpha1.ClusterRegoPolicy) bool {
 }
 
 func reachesTemplates(p *v1alpha1.ClusterRegoPolicy) bool {
-	return templatesWanted(p) && slices.Contains(named(p), policy.PodKind())
+	return templatesWanted(p) && slices.Contains(Named(p), policy.PodKind())
 }

@@ -12,6 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/match"
 	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
 	"evenkeel.dev/evenkeel/internal/policy/rego/facts"
@@ -150,7 +151,7 @@ func (c *Compiled) define(p *v1alpha1.ClusterRegoPolicy) (*Compiled, error) {
 	}
 	c.definition, c.revision, c.parameters = p.DeepCopy(), Revision(p), parameters
 	c.costly = c.costly || budget.Size(parameters.Value, budget.Large/4) > budget.Large/4
-	c.named, c.templates = namedKinds(p), p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
+	c.named, c.templates = match.Named(p), p.Spec.Match.PodTemplates == nil || *p.Spec.Match.PodTemplates
 	if c.references, err = c.referencesOf(p); err != nil {
 		return nil, err
 	}
@@ -220,19 +221,4 @@ func parametersTerm(p *v1alpha1.ClusterRegoPolicy) (*ast.Term, error) {
 	}
 	inventory.Settle(converted)
 	return ast.NewTerm(converted), nil
-}
-
-func namedKinds(p *v1alpha1.ClusterRegoPolicy) []policy.GroupKind {
-	var kinds []policy.GroupKind
-	for _, resource := range p.Spec.Match.Resources {
-		if len(resource.Subresources) > 0 {
-			continue
-		}
-		for _, group := range resource.APIGroups {
-			for _, kind := range resource.Kinds {
-				kinds = append(kinds, policy.GroupKind{Group: group, Kind: kind})
-			}
-		}
-	}
-	return kinds
 }

@@ -5,7 +5,6 @@ package rego
 import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
@@ -16,9 +15,6 @@ type Problem = compile.Problem
 
 // CompileError says why a policy doesn't compile. Problems is never empty.
 type CompileError = compile.Error
-
-// CompileCost tells rules apart by how long they may take to compile: compile.Cost.
-func CompileCost(r *v1alpha1.RegoSource) int64 { return compile.Cost(r) }
 
 // Lane lets evaluations that take long take turns.
 type Lane = budget.Lane

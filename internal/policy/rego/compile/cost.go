@@ -37,16 +37,6 @@ func textLimit(sources []v1alpha1.RegoLibrary) []Problem {
 	return nil
 }
 
-// Cost tells rules apart by how long they may take to compile, before they are
-// parsed: by how long they are, and by what is nested.
-func Cost(r *v1alpha1.RegoSource) int64 {
-	cost := int64(0)
-	for _, source := range r.Modules() {
-		cost += int64(len(source.Source)) + int64(nestedText(source.Source))
-	}
-	return cost
-}
-
 // compileCost adds up what takes the compiler long.
 type compileCost struct {
 	rules, bodies int
