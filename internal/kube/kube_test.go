@@ -146,7 +146,8 @@ func TestManagedBy(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			manager, managed := kube.Tools{}.ManagedBy(&metav1.ObjectMeta{Labels: tc.labels, Annotations: tc.annotations})
+			object := &metav1.ObjectMeta{Labels: tc.labels, Annotations: tc.annotations}
+			manager, managed := kube.Tools{}.ManagedBy(object)
 			got := want{Managed: managed}
 			if managed {
 				got.Text = manager.String()
