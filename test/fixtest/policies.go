@@ -15,7 +15,7 @@ import (
 )
 
 // Now is the time of the tests.
-var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a time that nobody sets
+var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // insists is an enforced policy on cluster-scoped Widgets that wants a label.
 func insists(name, label string) *v1alpha1.ClusterRegoPolicy {
