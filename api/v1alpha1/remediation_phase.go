@@ -59,6 +59,8 @@ type PhaseFacts struct {
 	AsksPerson bool
 	// Holds: what it waits for is the end of a hold, after which it goes on from status.heldFrom.
 	Holds bool
+	// Writes: targets of the wave are being written; writes of a wave begin in no other phase.
+	Writes bool
 	// InFlight: targets may have been written that nobody has verified yet.
 	InFlight bool
 	// Reverts: writes are being undone, or were.
@@ -82,7 +84,9 @@ func (p RemediationPhase) Facts() PhaseFacts { //nolint:gocyclo // a table: a ca
 		return PhaseFacts{}
 	case PhaseAwaitingApproval:
 		return PhaseFacts{Waits: true, AsksPerson: true, Event: EventApprovalRequested}
-	case PhaseApplying, PhaseVerifying, PhaseSoaking:
+	case PhaseApplying:
+		return PhaseFacts{Writes: true, InFlight: true}
+	case PhaseVerifying, PhaseSoaking:
 		return PhaseFacts{InFlight: true}
 	case PhaseHeld:
 		return PhaseFacts{Waits: true, Holds: true, Event: EventRemediationHeld}

@@ -9,7 +9,9 @@ func TestThePhasesThatPeopleAreAskedAbout(t *testing.T) {
 		PhasePlanned:            {},
 		PhaseAwaitingApproval:   {Waits: true, AsksPerson: true},
 		PhaseHeld:               {Waits: true, Holds: true},
+		PhaseApplying:           {Writes: true},
 		PhaseVerifying:          {},
+		PhaseSoaking:            {},
 		PhaseRollingBack:        {Failing: true},
 		PhaseSucceeded:          {},
 		PhaseSuperseded:         {},
@@ -19,8 +21,8 @@ func TestThePhasesThatPeopleAreAskedAbout(t *testing.T) {
 		"OfALaterVersion":       {},
 	} {
 		facts := phase.Facts()
-		got := PhaseFacts{Waits: facts.Waits, AsksPerson: facts.AsksPerson, Holds: facts.Holds, Failing: facts.Failing,
-			Incomplete: facts.Incomplete}
+		got := PhaseFacts{Writes: facts.Writes, Waits: facts.Waits, AsksPerson: facts.AsksPerson, Holds: facts.Holds,
+			Failing: facts.Failing, Incomplete: facts.Incomplete}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", phase, got, want)
 		}

@@ -76,7 +76,7 @@ func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) 
 	}
 	m := o.Members(s.Wave)
 	switch {
-	case at == v1alpha1.PhaseApplying && m.Pending() && !m.Written() && len(m.Intents) == 0:
+	case at.Facts().Writes && m.Pending() && !m.Written() && len(m.Intents) == 0:
 		return func(ctx context.Context, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
 			rec, due := canary.BeforeWave(s.Analysis, metric, s.Wave, o.Now)
 			if due {

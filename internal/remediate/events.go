@@ -38,7 +38,7 @@ func transition(o rollout.Observation, intent rollout.Intent) string {
 	if intent.Phase == o.Status.Phase {
 		return ""
 	}
-	if o.Status.Phase == v1alpha1.PhaseSoaking && intent.Phase == v1alpha1.PhaseApplying {
+	if o.WaveDone(intent) {
 		if rollout.CanaryWave(o.Spec.Plan, o.Status.Wave) {
 			return v1alpha1.EventCanaryPassed
 		}

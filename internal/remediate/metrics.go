@@ -77,7 +77,7 @@ func (m *metrics) observe(rem *v1alpha1.Remediation, o rollout.Observation, inte
 	switch {
 	case intent.Phase == v1alpha1.PhaseRollingBack:
 		m.rollbacks.WithLabelValues(policy, wave).Inc()
-	case o.Status.Phase == v1alpha1.PhaseSoaking && intent.Phase == v1alpha1.PhaseApplying:
+	case o.WaveDone(intent):
 		m.waves.WithLabelValues(policy, wave).Inc()
 	}
 	if intent.Phase.Final() && intent.Reason != v1alpha1.ReasonUndone { // an undone plan has ended before

@@ -55,7 +55,7 @@ func (c *Controller) partners(ctx context.Context, lead *execute.Pass, uids map[
 
 // shares says whether a plan is applying a wave that has one of the objects to write.
 func (c *Controller) shares(ctx context.Context, rem *v1alpha1.Remediation, uids map[string]bool) bool {
-	if rem.Status.Phase != v1alpha1.PhaseApplying {
+	if !rem.Status.Phase.Facts().Writes {
 		return false
 	}
 	b, err := c.records.Read(ctx, rem)
@@ -90,7 +90,7 @@ func (c *Controller) partner(ctx context.Context, plan string) (*execute.Partner
 func (c *Controller) ask(ctx context.Context, plan string) (*execute.Partner, error) {
 	rem := &v1alpha1.Remediation{}
 	err := c.reader.Get(ctx, client.ObjectKey{Name: plan}, rem)
-	if err != nil || rem.Status.Phase != v1alpha1.PhaseApplying {
+	if err != nil || !rem.Status.Phase.Facts().Writes {
 		return nil, client.IgnoreNotFound(err)
 	}
 	b, err := c.records.Read(ctx, rem)
@@ -106,7 +106,7 @@ func (c *Controller) ask(ctx context.Context, plan string) (*execute.Partner, er
 	if err == nil {
 		intent, err = c.executor().permitted(ctx, p, intent)
 	}
-	if err != nil || intent.Phase != v1alpha1.PhaseApplying || len(intent.Write) == 0 {
+	if err != nil || !intent.Phase.Facts().Writes || len(intent.Write) == 0 {
 		return nil, err
 	}
 	m := o.Members(o.Status.Wave)

@@ -83,7 +83,8 @@ func needsPerson(s *v1alpha1.RemediationStatus) bool {
 // waits says whether nothing of a plan is in work, for it waits.
 func waits(s *v1alpha1.RemediationStatus) bool {
 	full := s.Reason == v1alpha1.ReasonBudgetSpent || s.Reason == v1alpha1.ReasonOtherPlan
-	return s.Phase.Facts().Waits || s.Phase == v1alpha1.PhaseApplying && full
+	facts := s.Phase.Facts()
+	return facts.Waits || facts.Writes && full
 }
 
 // approvalTold is what people have said of a plan in mode Manual.

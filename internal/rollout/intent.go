@@ -15,8 +15,8 @@ func (i Intent) Idle() bool {
 	if i.Wait == 0 || len(i.Write)+len(i.Resolve)+len(i.Revert)+len(i.Preview)+len(i.Marks) > 0 {
 		return false
 	}
-	return slices.Contains([]v1alpha1.RemediationPhase{v1alpha1.PhaseHeld, v1alpha1.PhaseApplying,
-		v1alpha1.PhasePlanned, v1alpha1.PhaseAwaitingApproval}, i.Phase)
+	facts := i.Phase.Facts()
+	return facts.Waits || facts.Writes || i.Phase == v1alpha1.PhasePlanned
 }
 
 // Harmed says whether the outcome speaks of targets that failed.

@@ -98,6 +98,11 @@ func (o Observation) soakWait(m Members) time.Duration {
 	return max(o.poll(soakPoll, len(m.Verified)), time.Duration(len(m.Verified))*readEvery)
 }
 
+// WaveDone reports whether a step ends the soak of a wave whose targets are all settled.
+func (o Observation) WaveDone(next Intent) bool {
+	return o.Status.Phase == v1alpha1.PhaseSoaking && next.Phase == v1alpha1.PhaseApplying
+}
+
 // soaked settles the wave's targets and lets the next step choose what follows.
 func (o Observation) soaked(m Members) Intent {
 	var done, marks []Mark

@@ -12,7 +12,7 @@ import (
 // afterLandings lets a plan neither end nor rest while a write may still reach an
 // object of its: that is found out first, and undone or verified like any other.
 func (o Observation) afterLandings(intent Intent) Intent {
-	rests := intent.Phase == v1alpha1.PhaseHeld && o.Status.Phase == v1alpha1.PhaseApplying
+	rests := intent.Phase.Facts().Holds && o.Status.Phase.Facts().Writes
 	if o.Status.Phase.Final() || !rests && !intent.Phase.Final() {
 		return intent
 	}
@@ -22,7 +22,7 @@ func (o Observation) afterLandings(intent Intent) Intent {
 	}
 	wait := Intent{Phase: o.Status.Phase, Wave: o.Status.Wave, HeldFrom: o.Status.HeldFrom, Reason: o.Status.Reason,
 		Message: o.Status.Message, Resolve: due}
-	if o.Status.Phase == v1alpha1.PhaseApplying {
+	if o.Status.Phase.Facts().Writes {
 		wait.Message = o.Label(o.Status.Wave) +
 			": waiting until a write whose answer was lost can't reach its object any more: " +
 			o.Targets[first].Object.String()

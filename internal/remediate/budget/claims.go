@@ -51,13 +51,13 @@ func aboutToBegin(rem *v1alpha1.Remediation, now time.Time) bool {
 	if !rem.Phase().Facts().Holds {
 		return rem.Phase() == v1alpha1.PhasePlanned
 	}
-	return rem.Status.HeldFrom == v1alpha1.PhasePlanned || rem.Status.HeldFrom == v1alpha1.PhaseApplying
+	return rem.Status.HeldFrom == v1alpha1.PhasePlanned || rem.Status.HeldFrom.Facts().Writes
 }
 
 // patient says whether a plan has begun to write so lately that it waits for others.
 func patient(rem *v1alpha1.Remediation, now time.Time) bool {
 	since := rem.Status.PhaseStartedAt
-	return rem.Status.Phase == v1alpha1.PhaseApplying && since != nil && now.Sub(since.Time) < joinPatience
+	return rem.Status.Phase.Facts().Writes && since != nil && now.Sub(since.Time) < joinPatience
 }
 
 // claimed are the objects that other plans have in work, or are about to write, by UID
