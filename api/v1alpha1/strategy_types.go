@@ -49,10 +49,17 @@ func ActionTypes() []ActionType {
 	return []ActionType{ActionPatch, ActionCreate, ActionDelete, ActionEvict, ActionRestart, ActionScale}
 }
 
+// Creates reports whether the action makes another object. It leaves the violating one as it is.
+func (t ActionType) Creates() bool { return t == ActionCreate }
+
+// Removes reports whether the violating object is gone after the action. What neither creates nor removes
+// patches the violating object.
+func (t ActionType) Removes() bool { return t == ActionDelete || t == ActionEvict }
+
 // OnlyCreates says whether the actions that a strategy allows make other objects and write nothing of the one that
 // violates the policy.
 func OnlyCreates(allowed []ActionType) bool {
-	return len(allowed) > 0 && !slices.ContainsFunc(allowed, func(t ActionType) bool { return t != ActionCreate })
+	return len(allowed) > 0 && !slices.ContainsFunc(allowed, func(t ActionType) bool { return !t.Creates() })
 }
 
 // Runs says whether the mode writes to targets.

@@ -53,16 +53,16 @@ func DigestOf(apiVersion, kind string, changes []Change) (digest, alike string, 
 
 func digestOf(apiVersion, kind string, changes []Change) (string, error) {
 	type write struct {
-		Type        policy.ActionType `json:"type"`
-		Subresource string            `json:"subresource,omitempty"`
-		Object      map[string]any    `json:"object,omitempty"`
-		Fields      []map[string]any  `json:"fields,omitempty"`
-		Keys        [][2]any          `json:"keys,omitempty"`
+		Type        string           `json:"type"`
+		Subresource string           `json:"subresource,omitempty"`
+		Object      map[string]any   `json:"object,omitempty"`
+		Fields      []map[string]any `json:"fields,omitempty"`
+		Keys        [][2]any         `json:"keys,omitempty"`
 	}
 	var writes []write
 	for _, c := range changes {
-		w := write{Type: c.Step.Type, Subresource: c.Step.Subresource}
-		if c.Step.Type == policy.ActionCreate {
+		w := write{Type: c.Step.Verb(), Subresource: c.Step.Subresource}
+		if c.Step.Type.Creates() {
 			w.Object = c.Step.Object
 		} else if c.Removed != nil {
 			w.Object = Content(c.Removed)
@@ -138,15 +138,15 @@ func timeless(path string, value any) any {
 func Tell(changes []Change, values bool, secrets policy.Secrets) string {
 	var lines []string
 	for _, c := range changes {
-		switch c.Step.Type {
-		case policy.ActionPatch:
+		switch {
+		case c.Step.Type.Creates():
+			lines = append(lines, tellCreated(c.Step.Object, values)...)
+		case c.Step.Type.Removes():
+			lines = append(lines, c.Step.Verb()+" the object")
+		default:
 			for _, f := range c.Fields {
 				lines = append(lines, prose.OneLine(tellField(c.Step.Subresource, f, values)))
 			}
-		case policy.ActionCreate:
-			lines = append(lines, tellCreated(c.Step.Object, values)...)
-		default:
-			lines = append(lines, string(c.Step.Type)+" the object")
 		}
 	}
 	return prose.ShortenLines(secrets.Redact(strings.Join(lines, "\n")+"\n"), maxChange)

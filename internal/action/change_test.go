@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 func changeOf(path string, before, after any) action.Change {
-	return action.Change{Step: action.Step{Type: policy.ActionPatch},
+	return action.Change{Step: action.Step{Type: v1alpha1.ActionPatch},
 		Fields: []action.Field{
 			{Path: path, Before: before, After: after, HasBefore: before != nil, HasAfter: after != nil}},
 		Keys: []policy.PatchOp{{Op: "test", Path: "/spec/containers/0/name", Value: "web"}}}
@@ -52,9 +53,9 @@ func TestADigestTellsWhatIsWrittenFromAllElse(t *testing.T) {
 	renamed, status := changeOf(path, int64(1), int64(2)), changeOf(path, int64(1), int64(2))
 	renamed.Keys[0].Value, status.Step.Subresource = "db", "status"
 	created := func(kind string) []action.Change {
-		return []action.Change{{Step: action.Step{Type: policy.ActionCreate, Object: map[string]any{"kind": kind}}}}
+		return []action.Change{{Step: action.Step{Type: v1alpha1.ActionCreate, Object: map[string]any{"kind": kind}}}}
 	}
-	deletion := action.Change{Step: action.Step{Type: policy.ActionDelete}}
+	deletion := action.Change{Step: action.Step{Type: v1alpha1.ActionDelete}}
 	for name, changes := range map[string][]action.Change{
 		"another value after":       {changeOf(path, int64(1), int64(3))},
 		"another value before":      {changeOf(path, int64(5), int64(2))},
@@ -135,19 +136,19 @@ func TestTell(t *testing.T) {
 		"a line of its own": {reason: "nothing that it holds may look like another line", values: true,
 			changes: []action.Change{changeOf("/metadata/labels/a\nno change: b", nil, "c")},
 			want:    "/metadata/labels/a no change: b: (no field) → \"c\"\n"},
-		"the status": {values: true, changes: []action.Change{{Step: action.Step{Type: policy.ActionPatch,
+		"the status": {values: true, changes: []action.Change{{Step: action.Step{Type: v1alpha1.ActionPatch,
 			Subresource: "status"}, Fields: changeOf("/status/a", "x", "y").Fields}},
 			want: "/status/a (subresource status): \"x\" → \"y\"\n"},
-		"a deletion": {changes: []action.Change{{Step: action.Step{Type: policy.ActionDelete}}},
+		"a deletion": {changes: []action.Change{{Step: action.Step{Type: v1alpha1.ActionDelete}}},
 			want: "delete the object\n"},
 		"an object that is created": {values: true, changes: []action.Change{{Step: action.Step{
-			Type:   policy.ActionCreate,
+			Type:   v1alpha1.ActionCreate,
 			Object: map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "note"}}}}},
 			want: "create ConfigMap note:\n  kind: ConfigMap\n  metadata:\n    name: note\n"},
 		"a Secret that is created": {values: true, of: policy.SecretsOf(secret),
-			changes: []action.Change{{Step: action.Step{Type: policy.ActionCreate, Object: secret}}},
+			changes: []action.Change{{Step: action.Step{Type: v1alpha1.ActionCreate, Object: secret}}},
 			want:    "create Secret <nil>:\n  apiVersion: v1\n  data:\n    key: '[censored]'\n  kind: Secret\n"},
-		"one whose values are hidden": {changes: []action.Change{{Step: action.Step{Type: policy.ActionCreate,
+		"one whose values are hidden": {changes: []action.Change{{Step: action.Step{Type: v1alpha1.ActionCreate,
 			Object: map[string]any{"kind": "Role", "metadata": map[string]any{"name": "r"}}}}},
 			want: "create Role r (what it holds isn't shown)\n"},
 	}
@@ -171,7 +172,7 @@ func TestWhoeverMakesTheParentMeanwhileChangesNoFix(t *testing.T) {
 	digest := func(fields ...action.Field) string {
 		t.Helper()
 		sum, _, err := action.DigestOf("v1", "ConfigMap", []action.Change{
-			{Step: action.Step{Type: policy.ActionPatch}, Fields: fields}})
+			{Step: action.Step{Type: v1alpha1.ActionPatch}, Fields: fields}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func TestWhatIsDeletedIsPartOfWhatIsApproved(t *testing.T) {
 	digest := func(object map[string]any) string {
 		t.Helper()
 		sum, _, err := action.DigestOf("v1", "ConfigMap", []action.Change{
-			{Step: action.Step{Type: policy.ActionDelete}, Removed: object}})
+			{Step: action.Step{Type: v1alpha1.ActionDelete}, Removed: object}})
 		if err != nil {
 			t.Fatal(err)
 		}

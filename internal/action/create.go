@@ -17,7 +17,7 @@ import (
 // made carries labels that name policy and plan, by which it is known after a
 // crash. It is undone by deleting it, unless somebody has changed it since.
 func createDefinition() Definition {
-	return Definition{Type: policy.ActionCreate, Allowed: v1alpha1.ActionCreate, Creates: true,
+	return Definition{Type: policy.ActionCreate, Allowed: v1alpha1.ActionCreate,
 		Describe: func(a policy.Action) string { return "create " + nameOfObject(a.Object) },
 		rank:     always(rankCreate), write: create}
 }
@@ -54,14 +54,14 @@ func create(obj map[string]any, a policy.Action, _ time.Time) (Step, error) {
 	if given, found := metadata["namespace"]; found && given != home {
 		return Step{}, fmt.Errorf("create %s: its namespace must be the violating object's, %v", name, home)
 	}
-	return Step{Type: policy.ActionCreate, Object: made}, nil
+	return Step{Type: v1alpha1.ActionCreate, Object: made}, nil
 }
 
 // Made are the objects that some steps make of an object, each in the namespace that it is made in.
 func Made(obj map[string]any, steps []Step) (made []map[string]any) {
 	home, _ := Lookup(obj, "/metadata/namespace")
 	for _, s := range steps {
-		if s.Type != policy.ActionCreate {
+		if !s.Type.Creates() {
 			continue
 		}
 		manifest := deepCopy(s.Object)

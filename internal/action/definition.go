@@ -21,9 +21,6 @@ type Definition struct {
 	// Owned says whether it may be carried out on an object that a controller
 	// makes: everything else is the business of the controller's own object.
 	Owned bool
-	// Creates says that it makes another object, Removes that the judged one is gone after
-	// it; any other action patches the judged object.
-	Creates, Removes bool
 	// NoUndo says why it can't be undone; empty when it can.
 	NoUndo string
 	// Kind is the only kind that it can be carried out on; nil for no such limit.
@@ -37,9 +34,6 @@ type Definition struct {
 	// why the object can't take it.
 	write func(obj map[string]any, a policy.Action, at time.Time) (Step, error)
 }
-
-// Patches says whether the action comes to a patch of the judged object.
-func (v Definition) Patches() bool { return !v.Creates && !v.Removes }
 
 // On says whether the action can be carried out on objects of a kind.
 func (v Definition) On(group, kind string) bool {
@@ -112,7 +106,7 @@ func MayReachOwned(allowed []v1alpha1.ActionType, group, kind string) bool {
 func Remove(actions []policy.Action) bool {
 	return slices.ContainsFunc(actions, func(a policy.Action) bool {
 		v, known := DefinitionOf(a.Type)
-		return known && v.Removes
+		return known && v.Allowed.Removes()
 	})
 }
 

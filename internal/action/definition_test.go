@@ -50,20 +50,20 @@ func TestSteps(t *testing.T) {
 		want    []action.Step
 	}{
 		"a restart is an annotation in UTC": {"as kubectl writes it", annotated, []policy.Action{restart},
-			[]action.Step{{Type: policy.ActionPatch, Ops: []policy.PatchOp{restarted}}}},
+			[]action.Step{{Type: v1alpha1.ActionPatch, Ops: []policy.PatchOp{restarted}}}},
 		"a restart makes the annotations that are missing": {"an add needs its parent",
 			workload(tree{"metadata": tree{"labels": tree{}}, "spec": tree{}}), []policy.Action{restart},
-			[]action.Step{{Type: policy.ActionPatch,
+			[]action.Step{{Type: v1alpha1.ActionPatch,
 				Ops: []policy.PatchOp{{Op: "add", HasValue: true, Path: "/spec/template/metadata/annotations",
 					Value: tree{action.RestartedAt: "2026-03-01T11:00:00Z"}}}}}},
 		"a restart makes the metadata that is missing": {"an add needs its parent", workload(tree{"spec": tree{}}),
 			[]policy.Action{restart},
-			[]action.Step{{Type: policy.ActionPatch,
+			[]action.Step{{Type: v1alpha1.ActionPatch,
 				Ops: []policy.PatchOp{{Op: "add", HasValue: true, Path: "/spec/template/metadata",
 					Value: tree{"annotations": tree{action.RestartedAt: "2026-03-01T11:00:00Z"}}}}}}},
 		"a restart and a scaling are one write": {"one write is one rollout of the workload", annotated,
 			[]policy.Action{scale, restart},
-			[]action.Step{{Type: policy.ActionPatch, Ops: []policy.PatchOp{scaled, restarted}}}},
+			[]action.Step{{Type: v1alpha1.ActionPatch, Ops: []policy.PatchOp{scaled, restarted}}}},
 		"a scaling to what is there is no write": {
 			"nothing would change", annotated, []policy.Action{{Type: policy.ActionScale, Replicas: 1}}, nil},
 		"a restart sees what a patch has made": {
@@ -73,7 +73,7 @@ func TestSteps(t *testing.T) {
 					Ops: []policy.PatchOp{
 						{Op: "add", Path: "/spec/template/metadata/annotations", Value: tree{"a": "b"},
 							HasValue: true}}}}[1:],
-			[]action.Step{{Type: policy.ActionPatch,
+			[]action.Step{{Type: v1alpha1.ActionPatch,
 				Ops: []policy.PatchOp{
 					{Op: "add", Path: "/spec/template/metadata/annotations", Value: tree{"a": "b"}, HasValue: true}}}}},
 		"creations come first, the status after the object": {"what is made is there when it is needed",
@@ -84,19 +84,19 @@ func TestSteps(t *testing.T) {
 					Ops: []policy.PatchOp{{Op: "remove", Path: "/status/x"}}},
 				{Type: policy.ActionPatch, Ops: []policy.PatchOp{remove}}, made("ConfigMap", tree{"name": "c"})},
 			[]action.Step{
-				{Type: policy.ActionCreate, Object: made("ConfigMap", tree{"name": "c"}).Object},
-				{Type: policy.ActionPatch, Ops: []policy.PatchOp{remove}},
-				{Type: policy.ActionPatch, Subresource: "status",
+				{Type: v1alpha1.ActionCreate, Object: made("ConfigMap", tree{"name": "c"}).Object},
+				{Type: v1alpha1.ActionPatch, Ops: []policy.PatchOp{remove}},
+				{Type: v1alpha1.ActionPatch, Subresource: "status",
 					Ops: []policy.PatchOp{{Op: "remove", Path: "/status/x"}}}}},
 		"a Pod with a controller is evicted": {"its controller makes another", pod(controlled()),
 			[]policy.Action{{Type: policy.ActionEvict}},
-			[]action.Step{{Type: policy.ActionEvict}}},
+			[]action.Step{{Type: v1alpha1.ActionEvict}}},
 		"a deletion keeps what makes the object again": {"without what the server keeps",
 			tree{"apiVersion": "v1", "kind": "ConfigMap", "data": tree{"a": "b"}, "status": tree{},
 				"metadata": tree{"name": "c", "uid": "u", "resourceVersion": "1", "finalizers": []any{"f"},
 					"labels": tree{"l": "1"}}},
 			[]policy.Action{{Type: policy.ActionDelete}},
-			[]action.Step{{Type: policy.ActionDelete,
+			[]action.Step{{Type: v1alpha1.ActionDelete,
 				Object: tree{"apiVersion": "v1", "kind": "ConfigMap", "data": tree{"a": "b"},
 					"metadata": tree{"name": "c", "finalizers": []any{"f"}, "labels": tree{"l": "1"}}}}}},
 	}

@@ -16,7 +16,7 @@ import (
 // under a new UID and without its status.
 func deleteDefinition() Definition {
 	return Definition{Type: policy.ActionDelete, Allowed: v1alpha1.ActionDelete,
-		Needs: []Permission{{Verb: "delete"}, {Verb: "create"}}, Removes: true,
+		Needs:    []Permission{{Verb: "delete"}, {Verb: "create"}},
 		Describe: func(policy.Action) string { return "delete it" },
 		rank:     always(rankRemove), write: remove}
 }
@@ -29,7 +29,7 @@ func remove(obj map[string]any, _ policy.Action, _ time.Time) (Step, error) {
 	if kind.Group == v1alpha1.GroupVersion.Group {
 		return Step{}, refuse(obj, policy.ActionDelete, "Evenkeel's own kinds aren't deleted by a fix")
 	}
-	return Step{Type: policy.ActionDelete, Object: Manifest(obj)}, nil
+	return Step{Type: v1alpha1.ActionDelete, Object: Manifest(obj)}, nil
 }
 
 // keptKinds are the kinds that no fix deletes, with the reason.

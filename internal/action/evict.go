@@ -15,7 +15,7 @@ import (
 func evictDefinition() Definition {
 	pod := policy.PodKind()
 	return Definition{Kind: &pod, Type: policy.ActionEvict, Allowed: v1alpha1.ActionEvict,
-		Needs: []Permission{{Verb: "create", Subresource: "eviction"}}, Owned: true, Removes: true,
+		Needs: []Permission{{Verb: "create", Subresource: "eviction"}}, Owned: true,
 		NoUndo:   "an evicted Pod can't be brought back: its controller has made another",
 		Describe: func(policy.Action) string { return "evict it" },
 		rank:     always(rankRemove), write: evict}
@@ -32,7 +32,7 @@ func evict(obj map[string]any, _ policy.Action, _ time.Time) (Step, error) {
 	list, _ := owners.([]any)
 	for _, owner := range list {
 		if controller, _ := Lookup(owner, "/controller"); controller == true {
-			return Step{Type: policy.ActionEvict}, nil
+			return Step{Type: v1alpha1.ActionEvict}, nil
 		}
 	}
 	return Step{}, refuse(obj, policy.ActionEvict,

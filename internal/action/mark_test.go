@@ -163,7 +163,7 @@ func TestAFixThatSetsTheMarkIsTold(t *testing.T) {
 		"another one is removed":   {policy.PatchOp{Op: "remove", Path: "/metadata/annotations/theirs"}, false},
 		"the spec is written only": {policy.PatchOp{Op: "add", Path: "/spec/x", Value: "y", HasValue: true}, false},
 	} {
-		steps := []action.Step{{Type: policy.ActionPatch, Ops: []policy.PatchOp{tc.op}}}
+		steps := []action.Step{{Type: v1alpha1.ActionPatch, Ops: []policy.PatchOp{tc.op}}}
 		if got := action.SetsMark(before, mustApply(t, before, []policy.PatchOp{tc.op}), steps); got != tc.want {
 			t.Errorf("%s: %t", name, got)
 		}

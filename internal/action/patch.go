@@ -26,7 +26,7 @@ func patchDefinition() Definition {
 			return rankPatch
 		},
 		write: func(_ map[string]any, a policy.Action, _ time.Time) (Step, error) {
-			return Step{Type: policy.ActionPatch, Subresource: a.Subresource, Ops: a.Ops}, nil
+			return Step{Type: v1alpha1.ActionPatch, Subresource: a.Subresource, Ops: a.Ops}, nil
 		}}
 }
 

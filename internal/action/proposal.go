@@ -28,15 +28,15 @@ func Propose(name string, before, after map[string]any, steps []Step, limit int)
 	text := ""
 	for _, s := range steps {
 		switch {
-		case s.Type == policy.ActionCreate:
+		case s.Type.Creates():
 			kind, _ := s.Object["kind"].(string)
 			created, err := Proposal("create "+kind, map[string]any{}, s.Object, limit)
 			if err != nil {
 				return "", err
 			}
 			text += created
-		case s.Type != policy.ActionPatch:
-			text += fmt.Sprintf("# %s %s\n", s.Type, name)
+		case s.Type.Removes():
+			text += fmt.Sprintf("# %s %s\n", s.Verb(), name)
 		}
 	}
 	if after == nil {

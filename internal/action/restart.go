@@ -41,7 +41,7 @@ func restart(obj map[string]any, _ policy.Action, at time.Time) (Step, error) {
 	if metadata, _ := Lookup(obj, template+"/metadata"); !isObject(metadata) {
 		op.Path, op.Value = template+"/metadata", map[string]any{"annotations": op.Value}
 	}
-	return Step{Type: policy.ActionPatch, Ops: []policy.PatchOp{op}}, nil
+	return Step{Type: v1alpha1.ActionPatch, Ops: []policy.PatchOp{op}}, nil
 }
 
 // notRolledOut are the kinds with a pod template whose running Pods stay as they are.

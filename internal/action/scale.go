@@ -25,7 +25,7 @@ func scale(obj map[string]any, a policy.Action, _ time.Time) (Step, error) {
 	if !ok {
 		return Step{}, refuse(obj, policy.ActionScale, "it has no whole number at "+path)
 	}
-	step := Step{Type: policy.ActionPatch}
+	step := Step{Type: v1alpha1.ActionPatch}
 	if now != a.Replicas {
 		step.Ops = []policy.PatchOp{{Op: "replace", Path: path, Value: a.Replicas, HasValue: true}}
 	}

@@ -5,15 +5,17 @@ package action
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // Step is one write. Restart and scale are patches by now.
 type Step struct {
-	// Type is patch, create, delete or evict.
-	Type policy.ActionType
+	// Type is Patch, Create, Delete or Evict, as in the record of the write.
+	Type v1alpha1.ActionType
 	// Subresource is where a patch is sent; empty for the object itself.
 	Subresource string
 	// Ops is the JSON Patch of a patch.
@@ -22,6 +24,9 @@ type Step struct {
 	// the object back.
 	Object map[string]any
 }
+
+// Verb is the write as people read it: "delete".
+func (s Step) Verb() string { return strings.ToLower(string(s.Type)) }
 
 // maxSteps bounds the writes of one object, the first ones and the last together.
 const maxSteps = 8
@@ -37,8 +42,8 @@ func Steps(obj map[string]any, actions []policy.Action, at time.Time) ([]Step, m
 	var steps []Step
 	after := obj
 	for _, o := range ordered {
-		if after == nil || o.definition.Removes && slices.ContainsFunc(steps, func(s Step) bool {
-			return s.Type == policy.ActionPatch
+		if after == nil || o.definition.Allowed.Removes() && slices.ContainsFunc(steps, func(s Step) bool {
+			return s.Type == v1alpha1.ActionPatch
 		}) {
 			return nil, nil, fmt.Errorf(
 				"%s can't be combined with other actions on the same object: it is gone after it", o.action.Type)
@@ -47,7 +52,7 @@ func Steps(obj map[string]any, actions []policy.Action, at time.Time) ([]Step, m
 		if err != nil {
 			return nil, nil, err
 		}
-		if o.definition.Removes {
+		if o.definition.Allowed.Removes() {
 			after = nil
 		} else if after, err = Apply(after, []policy.Action{{Type: policy.ActionPatch, Ops: step.Ops}}); err != nil {
 			return nil, nil, err
@@ -85,10 +90,10 @@ func inOrder(actions []policy.Action) ([]planned, error) {
 // join appends a step; a patch of the place that the step before patches becomes
 // one with it, and one that does nothing is left out.
 func join(steps []Step, s Step) []Step {
-	if s.Type == policy.ActionPatch && len(s.Ops) == 0 {
+	if s.Type == v1alpha1.ActionPatch && len(s.Ops) == 0 {
 		return steps
 	}
-	if last := len(steps) - 1; last >= 0 && s.Type == policy.ActionPatch && steps[last].Type == s.Type &&
+	if last := len(steps) - 1; last >= 0 && s.Type == v1alpha1.ActionPatch && steps[last].Type == s.Type &&
 		steps[last].Subresource == s.Subresource {
 		steps[last].Ops = slices.Concat(steps[last].Ops, s.Ops)
 		return steps

@@ -117,7 +117,7 @@ func (l *Least) fix(p *v1alpha1.ClusterRegoPolicy, kinds []policy.GroupKind, all
 			l.write.add(at.sub(policy.StatusSubresource), "patch")
 		}
 	}
-	if slices.Contains(allowed, v1alpha1.ActionCreate) {
+	if slices.ContainsFunc(allowed, v1alpha1.ActionType.Creates) {
 		if err := l.creates(p, proposals, resources); err != nil {
 			return err
 		}

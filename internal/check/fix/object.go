@@ -129,12 +129,13 @@ func unfit(p *v1alpha1.ClusterRegoPolicy, actions []policy.Action) string {
 		return reason
 	}
 	for _, a := range actions {
+		does, _ := action.DefinitionOf(a.Type)
 		switch {
 		case a.Subresource != "":
 			return "its fix changes the status, which no file holds"
 		case a.Type == policy.ActionDelete:
 			return "its fix deletes the object: a person must decide that, and take it out of the file"
-		case a.Type == policy.ActionCreate:
+		case does.Allowed.Creates():
 			return "its fix makes another object: a person must add it"
 		case a.Type != policy.ActionPatch && a.Type != policy.ActionScale:
 			return fmt.Sprintf("its fix, %s, is for a running object and changes no file", a.Type)

@@ -11,7 +11,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
@@ -178,7 +177,7 @@ func (p *Pass) SetRecord(i int, rec v1alpha1.TargetRecord) {
 // keeps the intent.
 func (p *Pass) send(ctx context.Context, a *fix.Attempt, rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	for n, w := range a.Writes {
-		if n > 0 && w.Type == policy.ActionPatch && a.Writes[n-1].Type == policy.ActionPatch {
+		if n > 0 && w.Type == v1alpha1.ActionPatch && a.Writes[n-1].Type == v1alpha1.ActionPatch {
 			w.Base = a.Writes[n-1].Base // as our own write left it
 		}
 		if withheld := p.withheld(ctx, a, n); withheld != nil {

@@ -55,12 +55,7 @@ func joinable(a *fix.Attempt) bool {
 	if len(a.Writes) != 1 || record.MayLand(&a.Previous) || a.Previous.Reason == v1alpha1.ReasonJointRefused {
 		return false
 	}
-	return a.Writes[0].Subresource == "" && patches(a.Writes[0].Type)
-}
-
-func patches(t policy.ActionType) bool {
-	does, known := action.DefinitionOf(t)
-	return known && does.Patches()
+	return a.Writes[0].Subresource == "" && a.Writes[0].Type == v1alpha1.ActionPatch
 }
 
 // joinAll finds the plans that take part in the writes of a batch, by the attempt's
@@ -168,7 +163,7 @@ func (j *joint) compute(ctx context.Context, a *fix.Attempt) (action.Step, bool)
 	}
 	step := a.Steps[0]
 	markable := !a.Unmarkable || !j.marking.Sets()
-	return step, a.Patched != nil && markable && step.Subresource == "" && patches(step.Type) &&
+	return step, a.Patched != nil && markable && step.Subresource == "" && step.Type == v1alpha1.ActionPatch &&
 		j.resolved(ctx, a.Patched)
 }
 
@@ -215,10 +210,8 @@ func (j *joint) dryRun(ctx context.Context, a *fix.Attempt, step action.Step, ma
 	if more || !whole || len(w.Fields) == 0 || action.Collide(j.fields, w.Fields) {
 		return nil, nil
 	}
-	w.Record = v1alpha1.WriteRecord{UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion()}
-	if does, known := action.DefinitionOf(step.Type); known {
-		w.Record.Action = does.Allowed
-	}
+	w.Record = v1alpha1.WriteRecord{Action: step.Type, UID: string(object.GetUID()),
+		ResourceVersion: object.GetResourceVersion()}
 	if w.Record.Forward, err = action.ToRecordOps(w.Ops); err == nil {
 		w.Record.Keys, err = action.ToRecordOps(w.Keys)
 	}

@@ -80,7 +80,7 @@ func TestThePartOfAJointWriteRecordsItsKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := &joint{lead: &fix.Attempt{Object: object}, patched: object.Object, result: object}
-	w, _ := j.dryRun(t.Context(), a, action.Step{Type: policy.ActionPatch, Ops: patch.Ops}, action.Marking{})
+	w, _ := j.dryRun(t.Context(), a, action.Step{Type: v1alpha1.ActionPatch, Ops: patch.Ops}, action.Marking{})
 	if w == nil {
 		t.Fatal("it can't be written together")
 	}

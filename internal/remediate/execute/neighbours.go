@@ -105,7 +105,7 @@ func (p *Pass) writtenBy(obj *unstructured.Unstructured, rec *v1alpha1.TargetRec
 			w.before = []map[string]any{obj.Object}
 			continue
 		}
-		if write.Action == v1alpha1.ActionCreate {
+		if write.Action.Creates() {
 			made := &unstructured.Unstructured{}
 			made.SetGroupVersionKind(schema.FromAPIVersionAndKind(write.Object.APIVersion, write.Object.Kind))
 			made.SetNamespace(write.Object.Namespace)

@@ -33,7 +33,7 @@ func (p *Pass) resolved(ctx context.Context, a *fix.Attempt) v1alpha1.TargetReco
 	findings := make([]fix.Finding, len(writes))
 	now := metav1.NewMicroTime(p.Targets.Clock.Now())
 	for n, w := range writes {
-		f, err := fix.RecordedOperation(w).Find(ctx, p.Targets, a.Target.Object, w)
+		f, err := fix.OperationOf(w.Action).Find(ctx, p.Targets, a.Target.Object, w)
 		if err != nil {
 			return p.unknown(p.undecided(a), err)
 		}
@@ -53,7 +53,7 @@ func (p *Pass) resolved(ctx context.Context, a *fix.Attempt) v1alpha1.TargetReco
 			if findings[n].Side == fix.SideGone {
 				continue
 			}
-			if err := fix.RecordedOperation(w).Keep(w, findings[n].Object); err != nil {
+			if err := fix.OperationOf(w.Action).Keep(w, findings[n].Object); err != nil {
 				return p.unknown(a.Previous, err)
 			}
 		}

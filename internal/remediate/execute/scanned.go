@@ -96,7 +96,7 @@ func (p *Pass) awaitObservable(attempts []*fix.Attempt, records []v1alpha1.Targe
 		}
 		var created []v1alpha1.ObjectReference
 		for _, w := range record.WritesOf(&records[n]) {
-			if w.Action == v1alpha1.ActionCreate {
+			if w.Action.Creates() {
 				created = append(created, *w.Object)
 			}
 		}
@@ -178,7 +178,7 @@ func (p *Pass) writesShown(ctx context.Context, policies []string, obj *unstruct
 	rec *v1alpha1.TargetRecord) error {
 	objects := []*unstructured.Unstructured{obj}
 	for _, w := range record.WritesOf(rec) {
-		if w.Action != v1alpha1.ActionCreate {
+		if !w.Action.Creates() {
 			continue
 		}
 		made, err := p.Targets.Read(ctx, *w.Object)

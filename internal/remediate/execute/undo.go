@@ -101,14 +101,14 @@ func lostSince(rec v1alpha1.TargetRecord, u fix.Undone, message string) (v1alpha
 
 // undoWrite undoes one write, if it has happened.
 func (p *Pass) undoWrite(ctx context.Context, ref v1alpha1.ObjectReference, w *v1alpha1.WriteRecord) fix.Undone {
-	f, err := fix.RecordedOperation(w).Find(ctx, p.Targets, ref, w)
+	f, err := fix.OperationOf(w.Action).Find(ctx, p.Targets, ref, w)
 	switch {
 	case err != nil:
 		return fix.Undone{Err: err}
 	case f.Side == fix.SideAfter && w.AppliedAt == nil && w.Expected != nil:
 		return fix.Undone{Err: errArrived}
 	case f.Side == fix.SideAfter:
-		u := fix.RecordedOperation(w).Undo(ctx, p.Targets, ref, w, f)
+		u := fix.OperationOf(w.Action).Undo(ctx, p.Targets, ref, w, f)
 		if u.State == v1alpha1.TargetReverted {
 			u.Beyond = cmp.Or(u.Beyond, w.Surplus)
 		}

@@ -46,10 +46,10 @@ func (p *Pass) provenUndo(ctx context.Context, ref v1alpha1.ObjectReference,
 	rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	now := metav1.NewMicroTime(p.Targets.Clock.Now())
 	for _, w := range record.WritesOf(&rec) {
-		if fix.RecordedOperation(w) != (fix.Patching{}) {
+		if fix.OperationOf(w.Action) != (fix.Patching{}) {
 			continue
 		}
-		f, err := fix.RecordedOperation(w).Find(ctx, p.Targets, ref, w)
+		f, err := fix.OperationOf(w.Action).Find(ctx, p.Targets, ref, w)
 		if err != nil {
 			continue
 		}

@@ -88,7 +88,7 @@ func (p *Pass) checkPolicy(ctx context.Context, obj *unstructured.Unstructured) 
 // setBackBy tells an object that violates again because somebody else set our
 // fields back from one that our write didn't fix.
 func setBackBy(c *rollout.Check, obj *unstructured.Unstructured, write *v1alpha1.WriteRecord) *rollout.Check {
-	if c.Result != rollout.CheckFailed || write.Action == v1alpha1.ActionCreate {
+	if c.Result != rollout.CheckFailed || write.Action.Creates() {
 		return c
 	}
 	s, err := fix.SideOf(obj, write)

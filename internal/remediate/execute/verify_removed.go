@@ -138,7 +138,7 @@ func (p *Pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord,
 // doesn't fail. Nil when all are well.
 func (p *Pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *rollout.Check {
 	for _, w := range record.WritesOf(rec) {
-		if w.Action != v1alpha1.ActionCreate || w.UID == "" {
+		if !w.Action.Creates() || w.UID == "" {
 			continue
 		}
 		obj, err := p.Targets.Read(ctx, *w.Object)

@@ -52,7 +52,7 @@ func (a *Attempt) Change() (preview.Change, *v1alpha1.TargetRecord) {
 	changes := make([]action.Change, len(a.Steps))
 	for i, step := range a.Steps {
 		changes[i].Step = step
-		if step.Type == policy.ActionDelete || step.Type == policy.ActionEvict {
+		if step.Type.Removes() {
 			changes[i].Removed = a.Object.Object
 		}
 		if i < len(a.Writes) {

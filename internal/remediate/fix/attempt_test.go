@@ -150,7 +150,7 @@ func TestOnlyWhatTheFixSays(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			a := attemptAt(fixtest.Waived(t, "team", fixtest.Now.Add(time.Hour)), fixtest.Widget(map[string]any{}))
-			w := &Write{Step: action.Step{Type: policy.ActionPatch, Ops: ops}, Base: a.Object}
+			w := &Write{Step: action.Step{Type: v1alpha1.ActionPatch, Ops: ops}, Base: a.Object}
 			stored := fixtest.Widget(tc.stored)
 			w.Fields = action.Diff(a.Object.Object, stored.Object)
 			got := ""

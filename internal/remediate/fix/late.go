@@ -25,7 +25,7 @@ func (a *Attempt) lateArrival() *v1alpha1.TargetRecord {
 	if !record.MayLand(&a.Previous) || write == nil || write.UID != string(a.Object.GetUID()) {
 		return nil
 	}
-	if Removes(write) || write.Action == v1alpha1.ActionCreate {
+	if Removes(write) || write.Action.Creates() {
 		return nil
 	}
 	fields, err := action.FromRecordFields(write.Fields)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/action"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -41,7 +42,7 @@ func markBefore(obj *unstructured.Unstructured) any {
 // judgeMarked finds out whether the mark would bring a violation that the fix doesn't.
 func (a *Attempt) judgeMarked(ctx context.Context, before map[string]policy.Decision) {
 	if !a.Targets.Annotate || !slices.ContainsFunc(a.Steps, func(s action.Step) bool {
-		return s.Type == policy.ActionPatch && s.Subresource == ""
+		return s.Type == v1alpha1.ActionPatch && s.Subresource == ""
 	}) {
 		return
 	}

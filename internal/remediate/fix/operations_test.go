@@ -230,7 +230,7 @@ func TestADryRunOfACreation(t *testing.T) {
 			if tc.made == nil {
 				tc.made = note(map[string]any{"a": "b"}).Object
 			}
-			d.Steps = []action.Step{{Type: policy.ActionCreate, Object: tc.made}}
+			d.Steps = []action.Step{{Type: v1alpha1.ActionCreate, Object: tc.made}}
 			if tc.given != nil {
 				tc.given(d)
 			}
@@ -449,7 +449,7 @@ func TestADryRunOfARemoval(t *testing.T) {
 			d.Target.Object = v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web-1",
 				UID: "p1"}
 			d.Object = d.read()
-			d.Steps = []action.Step{{Type: policy.ActionEvict}}
+			d.Steps = []action.Step{{Type: v1alpha1.ActionEvict}}
 			if tc.given != nil {
 				tc.given(d)
 			}
@@ -707,7 +707,7 @@ func TestAppliedKeepsWhenAWriteWasMade(t *testing.T) {
 func TestWhatCarriesOutARecordedWrite(t *testing.T) {
 	for recorded, want := range map[v1alpha1.ActionType]Operation{"": Patching{}, v1alpha1.ActionPatch: Patching{},
 		v1alpha1.ActionCreate: creation{}, v1alpha1.ActionDelete: deletion{}, v1alpha1.ActionEvict: eviction{}} {
-		if got := RecordedOperation(&v1alpha1.WriteRecord{Action: recorded}); got != want {
+		if got := OperationOf(recorded); got != want {
 			t.Errorf("%q: %T", recorded, got)
 		}
 	}

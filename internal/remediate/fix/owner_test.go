@@ -364,11 +364,11 @@ func TestWhatTheServerWouldStoreStaysInReach(t *testing.T) {
 		want  bool
 	}{
 		"a label": {
-			&Write{Step: action.Step{Type: policy.ActionPatch}, Stored: fixtest.Widget(map[string]any{"a": "b"})},
+			&Write{Step: action.Step{Type: v1alpha1.ActionPatch}, Stored: fixtest.Widget(map[string]any{"a": "b"})},
 			false},
-		"a field of power":      {&Write{Step: action.Step{Type: policy.ActionPatch}, Stored: powerful}, true},
-		"no patch":              {&Write{Step: action.Step{Type: policy.ActionCreate}, Stored: powerful}, false},
-		"nothing that it tells": {&Write{Step: action.Step{Type: policy.ActionPatch}}, false},
+		"a field of power":      {&Write{Step: action.Step{Type: v1alpha1.ActionPatch}, Stored: powerful}, true},
+		"no patch":              {&Write{Step: action.Step{Type: v1alpha1.ActionCreate}, Stored: powerful}, false},
+		"nothing that it tells": {&Write{Step: action.Step{Type: v1alpha1.ActionPatch}}, false},
 	}
 	for name, tc := range cases {
 		d := newDesk(t)
@@ -384,8 +384,8 @@ func TestWhatTheServerWouldStoreStaysInReach(t *testing.T) {
 func TestThePermissionsThatAFixAsksFor(t *testing.T) {
 	d := newDesk(t)
 	d.Object = d.read()
-	d.Steps = []action.Step{{Type: policy.ActionCreate, Object: note(nil).Object},
-		{Type: policy.ActionPatch}, {Type: policy.ActionPatch, Subresource: policy.StatusSubresource}}
+	d.Steps = []action.Step{{Type: v1alpha1.ActionCreate, Object: note(nil).Object},
+		{Type: v1alpha1.ActionPatch}, {Type: v1alpha1.ActionPatch, Subresource: policy.StatusSubresource}}
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	want := []permissions.Need{{Kind: kind, Verbs: []string{"get", "create", "delete"}, Namespace: "shop"},
 		{Kind: kind, Subresource: "status", Verbs: []string{"patch"}, Namespace: "shop"}}

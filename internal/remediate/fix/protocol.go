@@ -224,11 +224,9 @@ func dryRunOnServer(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	made := a.manifests()
 	for _, s := range a.Steps {
 		w := &Write{Step: s, Base: a.Object}
-		w.Record = v1alpha1.WriteRecord{UID: string(a.Object.GetUID()), ResourceVersion: a.Object.GetResourceVersion()}
-		if known, is := action.DefinitionOf(s.Type); is {
-			w.Record.Action = known.Allowed
-		}
-		if s.Type == policy.ActionCreate {
+		w.Record = v1alpha1.WriteRecord{Action: s.Type, UID: string(a.Object.GetUID()),
+			ResourceVersion: a.Object.GetResourceVersion()}
+		if s.Type.Creates() {
 			w.Base, made = made[0], made[1:]
 			if err := a.fitsScope(w.Base); kube.Classify(err) == kube.Unserved {
 				return a.FromError(err)

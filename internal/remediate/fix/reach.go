@@ -8,8 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/action"
-	"evenkeel.dev/evenkeel/internal/policy"
 )
 
 // RespectReach leaves objects alone that no fix may write: those of namespaces that
@@ -28,10 +26,10 @@ func RespectReach(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 func RespectFields(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	for _, s := range a.Steps {
 		why := ""
-		switch does, _ := action.DefinitionOf(s.Type); {
-		case does.Creates:
+		switch {
+		case s.Type.Creates():
 			why = a.Targets.Reach.Create(s.Object)
-		case does.Removes:
+		case s.Type.Removes():
 			why = a.Targets.Reach.Remove(a.Object.Object)
 		default: // a patch: judged as a whole below
 		}
@@ -52,7 +50,7 @@ func RespectFields(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 // would store, with all that admission adds, is judged like the fix itself.
 func StaysInReach(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	for _, w := range a.Writes {
-		if w.Type != policy.ActionPatch || w.Stored == nil {
+		if w.Type != v1alpha1.ActionPatch || w.Stored == nil {
 			continue
 		}
 		if why := a.Targets.Reach.Update(a.Object.Object, w.Stored.Object); why != "" {

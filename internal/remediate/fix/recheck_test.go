@@ -20,7 +20,7 @@ func TestWhatAFixMayDependOn(t *testing.T) {
 	labelled := computed("2", 1, "a")
 	labelled.SetLabels(map[string]string{"a": "b"})
 	patch, status, removal := &Write{}, &Write{}, &Write{}
-	patch.Type, status.Type, status.Subresource = policy.ActionPatch, policy.ActionPatch, policy.StatusSubresource
+	patch.Type, status.Type, status.Subresource = v1alpha1.ActionPatch, v1alpha1.ActionPatch, policy.StatusSubresource
 	removal.Record.Action = v1alpha1.ActionDelete
 	if err := SetFields(&status.Record,
 		[]action.Field{{Path: "/status/phase", Before: "a", HasBefore: true, After: "z", HasAfter: true}}); err != nil {

@@ -59,35 +59,22 @@ type Operation interface {
 	Undo(context.Context, *targets.Client, v1alpha1.ObjectReference, *v1alpha1.WriteRecord, Finding) Undone
 }
 
-// OperationOf is what carries out a write.
-func OperationOf(t policy.ActionType) Operation {
-	switch t {
-	case policy.ActionCreate:
+// OperationOf is what carries out a write. A record without an action is a patch.
+func OperationOf(t v1alpha1.ActionType) Operation {
+	switch {
+	case t.Creates():
 		return creation{}
-	case policy.ActionDelete:
-		return deletion{}
-	case policy.ActionEvict:
+	case t == v1alpha1.ActionEvict:
 		return eviction{}
-	default: // what an action comes to that neither creates nor removes
+	case t.Removes():
+		return deletion{}
+	default:
 		return Patching{}
 	}
 }
 
-// RecordedOperation is what carries out a recorded write. A record without an action is a
-// patch.
-func RecordedOperation(w *v1alpha1.WriteRecord) Operation {
-	for _, v := range action.Definitions() {
-		if v.Allowed == w.Action {
-			return OperationOf(v.Type)
-		}
-	}
-	return Patching{}
-}
-
-// Removes says whether a recorded write takes the target away.
-func Removes(w *v1alpha1.WriteRecord) bool {
-	return w != nil && (w.Action == v1alpha1.ActionDelete || w.Action == v1alpha1.ActionEvict)
-}
+// Removes reports whether a recorded write takes the target away.
+func Removes(w *v1alpha1.WriteRecord) bool { return w != nil && w.Action.Removes() }
 
 // Side says which state of a recorded write an object is in.
 type Side int
