@@ -49,14 +49,15 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 		Complete(c); err != nil {
 		return err
 	}
-	return mgr.Add(leaderRunnable{func(ctx context.Context) error {
+	// A RunnableFunc runs on the leader only.
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// The kill switch must be there before anybody needs it.
 		if _, err := c.breakers.Ensure(ctx, GlobalScope()); err != nil {
 			// Whoever needs it makes it then; the manager mustn't end for it.
 			log.FromContext(ctx).Error(err, "the global circuit breaker isn't there yet")
 		}
 		return nil
-	}})
+	}))
 }
 
 // breakerOf is the breaker of a namespace, which goes with it.
@@ -212,11 +213,3 @@ func (b *Set) gauge(ctx context.Context) error {
 	b.metrics.set(list, b.o.Clock.Now())
 	return nil
 }
-
-// leaderRunnable runs once on the leader.
-type leaderRunnable struct{ run func(context.Context) error }
-
-var _ manager.LeaderElectionRunnable = leaderRunnable{}
-
-func (leaderRunnable) NeedLeaderElection() bool          { return true }
-func (l leaderRunnable) Start(ctx context.Context) error { return l.run(ctx) }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
 )
@@ -15,7 +16,7 @@ func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 	c := breakertest.New(t).In("shop", "bank")
 	rem := c.Plan("a")
 	c.Must(c.Record(c.Ctx, rem,
-		[]rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: "ok", Count: 16,
+		[]rollout.Outcome{{Type: circuit.TargetSucceeded, Key: "ok", Count: 16,
 			Namespaces: map[string]int32{"shop": 8, "bank": 8}}}))
 	if c.Read("namespace-shop") != nil || c.Read("namespace-bank") != nil {
 		t.Fatal("a namespace in which nothing has failed has a breaker")
@@ -28,7 +29,7 @@ func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 		c.Must(c.Record(c.Ctx, []*v1alpha1.Remediation{rem, other, rem}[i],
 			[]rollout.Outcome{breakertest.Failed(fmt.Sprintf("f%d", i), "shop")}))
 		c.Must(c.Record(c.Ctx, rem,
-			[]rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 1,
+			[]rollout.Outcome{{Type: circuit.TargetSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 1,
 				Namespaces: map[string]int32{"bank": 1}}}))
 	}
 	for i := range 2 { // as after a crash
@@ -48,7 +49,7 @@ func TestANamespacesFailuresOpenItsBreakerAlone(t *testing.T) {
 
 func TestACanarysFailureIsAnOrdinaryOneForItsNamespace(t *testing.T) {
 	c := breakertest.New(t).In("shop")
-	o := rollout.Outcome{Type: rollout.OutcomeCanaryFailed, Key: "c", Count: 1, Namespaces: map[string]int32{"shop": 1}}
+	o := rollout.Outcome{Type: circuit.CanaryFailed, Key: "c", Count: 1, Namespaces: map[string]int32{"shop": 1}}
 	c.Must(c.Record(c.Ctx, c.Plan("a"), []rollout.Outcome{o}))
 	if st := c.Read("namespace-shop").Status; st.State != v1alpha1.BreakerClosed || st.Failures != 1 {
 		t.Errorf("the namespace's breaker is %s with %d failures, want closed with 1", st.State, st.Failures)
@@ -92,25 +93,25 @@ func TestAPermitForANamespaceEndsWithItsPlan(t *testing.T) {
 		proved  int32
 	}{
 		"A plan that fixed targets there has proved something": {
-			reason: "One of two.", outcome: rollout.Outcome{Type: rollout.OutcomePlanSucceeded, Key: "end", Count: 1,
+			reason: "One of two.", outcome: rollout.Outcome{Type: circuit.PlanSucceeded, Key: "end", Count: 1,
 				Namespaces: map[string]int32{"shop": 1}},
 			want: v1alpha1.BreakerHalfOpen, proved: 1,
 		},
 		"A plan that fixed none there gives it back": {
 			reason: "Its targets were left to others.",
-			outcome: rollout.Outcome{Type: rollout.OutcomePlanSucceeded, Key: "end", Count: 1,
+			outcome: rollout.Outcome{Type: circuit.PlanSucceeded, Key: "end", Count: 1,
 				Namespaces: map[string]int32{"bank": 1}},
 			want: v1alpha1.BreakerHalfOpen,
 		},
 		"A plan that failed elsewhere gives it back": {
 			reason: "It says nothing of this namespace.",
-			outcome: rollout.Outcome{Type: rollout.OutcomePlanFailed, Key: "end", Count: 1,
+			outcome: rollout.Outcome{Type: circuit.PlanFailed, Key: "end", Count: 1,
 				Namespaces: map[string]int32{"bank": 1}},
 			want: v1alpha1.BreakerHalfOpen,
 		},
 		"A plan that failed there opens it again": {
 			reason: "The probe failed.",
-			outcome: rollout.Outcome{Type: rollout.OutcomePlanFailed, Key: "end", Count: 1,
+			outcome: rollout.Outcome{Type: circuit.PlanFailed, Key: "end", Count: 1,
 				Namespaces: map[string]int32{"shop": 1}},
 			want: v1alpha1.BreakerOpen,
 		},

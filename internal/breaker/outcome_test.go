@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
 )
@@ -18,7 +19,7 @@ func TestTheFailureOfAPlanThatWasMadeAnewCountsAnew(t *testing.T) {
 		o := rollout.Observation{UID: types.UID(uid),
 			Spec:   v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Hash: "same"}},
 			Status: v1alpha1.RemediationStatus{Retries: retries}}
-		return rollout.Outcome{Type: rollout.OutcomeFailed, Key: o.Key("w0/failed"), Count: 1}
+		return rollout.Outcome{Type: circuit.TargetFailed, Key: o.Key("w0/failed"), Count: 1}
 	}
 	c := breakertest.New(t)
 	for _, step := range []struct {

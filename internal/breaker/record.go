@@ -92,11 +92,6 @@ func byNamespaceOf(outcomes []rollout.Outcome) map[string][]rollout.Outcome {
 // circuitEvents are outcomes as the breakers' rules read them. A plan's outcome is one
 // event, whatever it counts.
 func circuitEvents(rem *v1alpha1.Remediation, outcomes []rollout.Outcome) []circuit.Event {
-	types := map[rollout.OutcomeType]circuit.EventType{
-		rollout.OutcomeSucceeded: circuit.TargetSucceeded, rollout.OutcomeFailed: circuit.TargetFailed,
-		rollout.OutcomeCanaryFailed: circuit.CanaryFailed, rollout.OutcomePlanSucceeded: circuit.PlanSucceeded,
-		rollout.OutcomePlanFailed: circuit.PlanFailed,
-	}
 	var list []circuit.Event
 	for _, o := range outcomes {
 		n := min(o.Count, maxCounted)
@@ -106,7 +101,7 @@ func circuitEvents(rem *v1alpha1.Remediation, outcomes []rollout.Outcome) []circ
 		in := o.Places()
 		for i := range n {
 			list = append(list, circuit.Event{
-				Type: types[o.Type], Remediation: rem.Name, Policy: rem.Spec.Plan.Policy.Name,
+				Type: o.Type, Remediation: rem.Name, Policy: rem.Spec.Plan.Policy.Name,
 				Namespaces: in[int(i)%len(in)], Key: fmt.Sprintf("%s/%d", o.Key, i)})
 		}
 	}

@@ -56,8 +56,8 @@ func succeed(c *breakertest.Circuit) {
 	rem := c.Plan("probe")
 	for _, key := range []string{"s1", "s2"} {
 		c.Admitted(rem)
-		c.Must(c.Record(c.Ctx, rem, []rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: key, Count: 1},
-			{Type: rollout.OutcomePlanSucceeded, Key: key + "/plan", Count: 1}}))
+		c.Must(c.Record(c.Ctx, rem, []rollout.Outcome{{Type: circuit.TargetSucceeded, Key: key, Count: 1},
+			{Type: circuit.PlanSucceeded, Key: key + "/plan", Count: 1}}))
 	}
 }
 
@@ -252,7 +252,7 @@ func TestAnOutcomeReachesEveryBreaker(t *testing.T) {
 	open(c, breaker.PolicyScope("p0"), "")
 	open(c, breaker.PolicyScope("p1"), "")
 	c.Must(c.Record(c.Ctx, c.Plan("a"), []rollout.Outcome{
-		{Type: rollout.OutcomeCanaryFailed, Key: "f", Count: 2, Namespaces: map[string]int32{"bank": 1, "shop": 1}}}))
+		{Type: circuit.CanaryFailed, Key: "f", Count: 2, Namespaces: map[string]int32{"bank": 1, "shop": 1}}}))
 	for _, name := range []string{"policy-tags", "global"} {
 		if cb := c.Read(name); cb == nil || cb.Status.State != v1alpha1.BreakerOpen {
 			t.Errorf("%s isn't open", name)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenkeel.dev/evenkeel/internal/analysis"
-	"evenkeel.dev/evenkeel/internal/remediate"
+	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/wallclock"
 )
 
@@ -46,7 +46,7 @@ func (o *analysisOptions) Validate() error {
 		readable("--prometheus-ca-file", o.caFile))...)
 }
 
-func (o *analysisOptions) analyzer(metrics prometheus.Registerer) (remediate.Analyzer, error) {
+func (o *analysisOptions) analyzer(metrics prometheus.Registerer) (breaker.Analyzer, error) {
 	if o.url == "" {
 		return nil, nil
 	}

@@ -16,13 +16,6 @@ import (
 const noProvider = "the strategy names metrics, but the manager knows no Prometheus: start it with --prometheus-url, " +
 	"or remove spec.remediation.analysis from the policy"
 
-// Analyzer answers the queries of metrics.
-type Analyzer interface {
-	// Sample is the query's value now. It errs unless the answer is exactly one
-	// finite number.
-	Sample(ctx context.Context, query string) (float64, error)
-}
-
 // analyse asks the metrics that are due, puts their records into rem's status,
 // which is persisted at the end of the step, and says what they say together.
 // They are asked for a baseline while nothing of the wave is under way, and for

@@ -14,11 +14,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/remediate/execute"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
-	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
 )
 
@@ -104,10 +104,10 @@ func TestARolloutThroughBadWeatherCountsNoFailure(t *testing.T) {
 	}
 	succeeded := int32(0)
 	for _, o := range s.told {
-		if o.Harmed() || o.Type == rollout.OutcomePlanFailed {
+		if o.Harmed() || o.Type == circuit.PlanFailed {
 			t.Errorf("a failure is counted: %+v", o)
 		}
-		if o.Type == rollout.OutcomeSucceeded {
+		if o.Type == circuit.TargetSucceeded {
 			succeeded += o.Count
 		}
 	}

@@ -31,14 +31,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
-// Policies is the part of the catalog that remediation needs.
-type Policies interface {
-	// Snapshot is the policies in force.
-	Snapshot() *catalog.Snapshot
-	// Complete says whether every policy of the cluster has been read.
-	Complete() bool
-}
-
 // Controller rolls plans out. Each reconcile takes one step: it reads the plan,
 // its slices and the world anew, lets the machine decide, and does what it says.
 // Nothing is kept in memory between two reconciles but copies of slices, which
@@ -46,7 +38,7 @@ type Policies interface {
 type Controller struct {
 	client      client.Client
 	reader      client.Reader
-	policies    Policies
+	policies    breaker.Policies
 	clock       clock.PassiveClock
 	events      *events.Recorder
 	permissions *permissions.Finder
@@ -54,7 +46,7 @@ type Controller struct {
 	budgets     *budget.Budgets
 	records     *record.Cache
 	metrics     *metrics
-	analyzer    Analyzer
+	analyzer    breaker.Analyzer
 	tools       kube.Tools
 	landings    *execute.Landings
 	soaks       *soakClock

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
 )
@@ -32,7 +33,7 @@ func (s *siege) othersFail() {
 		rem.Spec.Plan.Policy.Name = fmt.Sprintf("other-%d", i%2)
 		s.Must(s.Record(s.Ctx, rem, []rollout.Outcome{breakertest.Failed(fmt.Sprintf("f%d", i), hers)}))
 		s.Must(s.Record(s.Ctx, rem,
-			[]rollout.Outcome{{Type: rollout.OutcomeSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 9,
+			[]rollout.Outcome{{Type: circuit.TargetSucceeded, Key: fmt.Sprintf("ok%d", i), Count: 9,
 				Namespaces: map[string]int32{"bank": 9}}}))
 	}
 	if st := s.StateOf("namespace-" + hers); st != v1alpha1.BreakerOpen {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/rollout"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 // Somebody's webhook, or the API, doesn't answer for as long as a plan bears: the
@@ -56,7 +56,7 @@ func TestAnOutageBlocksNothing(t *testing.T) {
 					st.Message)
 			}
 			for _, o := range s.told {
-				if st.Reason == v1alpha1.ReasonNoAnswer && (o.Harmed() || o.Type == rollout.OutcomePlanFailed) {
+				if st.Reason == v1alpha1.ReasonNoAnswer && (o.Harmed() || o.Type == circuit.PlanFailed) {
 					t.Errorf("%s: the breakers count %+v", tc.reason, o)
 				}
 			}
@@ -85,7 +85,7 @@ func TestNoOutageEverBlocks(t *testing.T) {
 			t.Fatalf("an outage ends in %s (%s): %s", st.Phase, st.Reason, st.Message)
 		}
 		for _, o := range s.told {
-			if o.Harmed() || o.Type == rollout.OutcomePlanFailed {
+			if o.Harmed() || o.Type == circuit.PlanFailed {
 				t.Fatalf("an outage counts as %+v", o)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
-	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
 // checkOutcomes: what the namespaces' breakers learn of targets adds up to what
@@ -18,7 +18,7 @@ func (r *rules) checkOutcomes(s simStep) {
 		for _, n := range o.Namespaces {
 			sum += n
 		}
-		ofTargets := o.Type != rollout.OutcomePlanSucceeded && o.Type != rollout.OutcomePlanFailed
+		ofTargets := o.Type != circuit.PlanSucceeded && o.Type != circuit.PlanFailed
 		ofTargets = ofTargets && s.Intent.Reason != v1alpha1.ReasonAnalysisFailed // metrics speak of a wave
 		if ofTargets && sum != o.Count || sum == 0 {
 			r.sim.fault("outcome %s %s of %d targets counts %v by namespace", o.Type, o.Key, o.Count, o.Namespaces)

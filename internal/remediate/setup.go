@@ -33,7 +33,7 @@ type Options struct {
 	// Policies is the catalog.
 	Policies planning.PolicyStatus
 	// Findings is the scan's index.
-	Findings planning.Findings
+	Findings breaker.Findings
 	// Scan tells what the writes of plans have brought to other objects.
 	Scan execute.Scan
 	// Changes tells of policies whose findings have changed.
@@ -57,7 +57,7 @@ type Options struct {
 	StormInterval time.Duration
 	// Analyzer answers the queries of metrics and of service level objectives; nil
 	// when there is none, which holds the plans whose strategy names any.
-	Analyzer Analyzer
+	Analyzer breaker.Analyzer
 	// Tools finds the tools that manage objects.
 	Tools kube.Tools
 	// SLO is the service level objective that the global breaker watches; nil for none.

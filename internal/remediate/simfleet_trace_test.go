@@ -195,7 +195,8 @@ func tell(title string, s *simulation, steps string) string {
 		s.rem.Status.Phase, s.rem.Status.Reason, s.since(), s.steps, c.Done, c.Skipped, c.Failed, c.Reverted,
 		c.RevertConflict, c.Pending, c.InFlight)
 	for _, o := range s.told {
-		fmt.Fprintf(&out, "breakers count %s x%d (%s)\n", o.Type, o.Count, strings.TrimPrefix(o.Key, "plan-uid/"))
+		fmt.Fprintf(&out, "breakers count %s x%d (%s)\n", strings.TrimPrefix(string(o.Type), "Target"), o.Count,
+			strings.TrimPrefix(o.Key, "plan-uid/"))
 	}
 	return out.String()
 }

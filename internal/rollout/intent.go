@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 // Idle says whether a step only waits for what lets a write begin.
@@ -20,10 +21,12 @@ func (i Intent) Idle() bool {
 }
 
 // Harmed says whether the outcome speaks of targets that failed.
-func (o Outcome) Harmed() bool { return o.Type == OutcomeFailed || o.Type == OutcomeCanaryFailed }
+func (o Outcome) Harmed() bool {
+	return o.Type == circuit.TargetFailed || o.Type == circuit.CanaryFailed
+}
 
 // Ends says whether the outcome is that of a whole plan.
-func (o Outcome) Ends() bool { return o.Type == OutcomePlanSucceeded || o.Type == OutcomePlanFailed }
+func (o Outcome) Ends() bool { return o.Type == circuit.PlanSucceeded || o.Type == circuit.PlanFailed }
 
 // Places are where an outcome's targets are, in turns: a namespace for each, or all of
 // them where it isn't known which it was, as of metrics. Nil is cluster scope.
@@ -94,25 +97,9 @@ type Mark struct {
 	Recovered bool
 }
 
-// OutcomeType is what a circuit breaker counts.
-type OutcomeType string
-
-const (
-	// OutcomeSucceeded: targets of a wave were verified and soaked.
-	OutcomeSucceeded OutcomeType = "Succeeded"
-	// OutcomeFailed: a target failed verification, or was denied by admission.
-	OutcomeFailed OutcomeType = "Failed"
-	// OutcomeCanaryFailed: a canary failed verification.
-	OutcomeCanaryFailed OutcomeType = "CanaryFailed"
-	// OutcomePlanSucceeded: the whole plan succeeded.
-	OutcomePlanSucceeded OutcomeType = "PlanSucceeded"
-	// OutcomePlanFailed: the plan was rolled back.
-	OutcomePlanFailed OutcomeType = "PlanFailed"
-)
-
 // Outcome is one event for the circuit breakers.
 type Outcome struct {
-	Type OutcomeType
+	Type circuit.EventType
 	// Key tells this outcome from every other of the plan, so that it is never
 	// counted twice.
 	Key string

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 func TestStepErrsOnAPhaseThatHasNoRow(t *testing.T) {
@@ -108,9 +109,9 @@ func TestIdle(t *testing.T) {
 }
 
 func TestOutcome(t *testing.T) {
-	for kind, want := range map[OutcomeType][2]bool{OutcomeSucceeded: {}, OutcomeFailed: {true, false},
-		OutcomeCanaryFailed:  {true, false},
-		OutcomePlanSucceeded: {false, true}, OutcomePlanFailed: {false, true}} {
+	for kind, want := range map[circuit.EventType][2]bool{circuit.TargetSucceeded: {}, circuit.TargetFailed: {true, false},
+		circuit.CanaryFailed:  {true, false},
+		circuit.PlanSucceeded: {false, true}, circuit.PlanFailed: {false, true}} {
 		if o := (Outcome{Type: kind}); o.Harmed() != want[0] || o.Ends() != want[1] {
 			t.Errorf("%s: harmed %t and ends %t, want %v", kind, o.Harmed(), o.Ends(), want)
 		}

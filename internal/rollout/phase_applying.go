@@ -269,7 +269,7 @@ func (o Observation) succeeded() Intent {
 	}
 	if done > 0 {
 		intent.Outcomes = []Outcome{
-			{Type: OutcomePlanSucceeded, Key: o.Key("plan"), Count: 1, Namespaces: o.fixed(), Message: intent.Message}}
+			{Type: circuit.PlanSucceeded, Key: o.Key("plan"), Count: 1, Namespaces: o.fixed(), Message: intent.Message}}
 	}
 	return intent
 }

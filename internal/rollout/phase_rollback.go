@@ -78,9 +78,9 @@ func (o Observation) analysisFailed(m Members) failure {
 // strategy leaves that to a person. The breakers count both alike.
 func (o Observation) fail(f failure) Intent {
 	message := fmt.Sprintf("%s failed: %s", o.Label(o.Status.Wave), f.message)
-	kind := OutcomeFailed
+	kind := circuit.TargetFailed
 	if CanaryWave(o.Spec.Plan, o.Status.Wave) {
-		kind = OutcomeCanaryFailed
+		kind = circuit.CanaryFailed
 	}
 	intent := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: f.reason, Marks: f.marks,
 		FailedIn: f.failedIn, Failed: f.targets(),
@@ -97,7 +97,7 @@ func (o Observation) fail(f failure) Intent {
 	intent.Outcomes = []Outcome{
 		{Type: kind, Key: o.Key(fmt.Sprintf("w%d/failed", o.Status.Wave)), Count: f.count, Namespaces: f.namespaces,
 			Message: message},
-		{Type: OutcomePlanFailed, Key: o.Key("plan"), Count: 1, Namespaces: f.namespaces, Message: message},
+		{Type: circuit.PlanFailed, Key: o.Key("plan"), Count: 1, Namespaces: f.namespaces, Message: message},
 	}
 	return intent
 }

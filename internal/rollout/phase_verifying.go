@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -120,7 +121,7 @@ func (o Observation) soaked(m Members) Intent {
 	if len(done) > 0 {
 		first := o.Targets[done[0].Target].Object
 		intent.Outcomes = append(intent.Outcomes,
-			Outcome{Type: OutcomeSucceeded, Count: int32(len(done)), Namespaces: o.namespaces(done),
+			Outcome{Type: circuit.TargetSucceeded, Count: int32(len(done)), Namespaces: o.namespaces(done),
 				Key:     o.Key(fmt.Sprintf("w%d/%s/%s/ok", o.Status.Wave, first.Namespace, first.Name)),
 				Message: intent.Message})
 	}
@@ -171,7 +172,7 @@ func (o Observation) setBack(marks []Mark) []Outcome {
 	var out []Outcome
 	for _, m := range marks {
 		if key := keys[m.Reason]; key != "" && m.State == v1alpha1.TargetFailed {
-			out = append(out, Outcome{Type: OutcomeFailed, Count: 1, Namespaces: o.namespaces([]Mark{m}),
+			out = append(out, Outcome{Type: circuit.TargetFailed, Count: 1, Namespaces: o.namespaces([]Mark{m}),
 				Message: m.Message,
 				Key:     o.Key(key + o.Targets[m.Target].Object.UID)})
 		}

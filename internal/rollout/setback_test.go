@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 )
 
 func TestATargetThatIsSetBackFailsAloneAndIsCounted(t *testing.T) {
@@ -40,11 +41,11 @@ func TestATargetThatIsSetBackFailsAloneAndIsCounted(t *testing.T) {
 	if diff := cmp.Diff(marks, intent.Marks); diff != "" {
 		t.Errorf("marks: -want +got\n%s", diff)
 	}
-	got := map[OutcomeType]int32{}
+	got := map[circuit.EventType]int32{}
 	for _, outcome := range intent.Outcomes {
 		got[outcome.Type] += outcome.Count
 	}
-	if diff := cmp.Diff(map[OutcomeType]int32{OutcomeFailed: 1, OutcomeSucceeded: 1}, got); diff != "" {
+	if diff := cmp.Diff(map[circuit.EventType]int32{circuit.TargetFailed: 1, circuit.TargetSucceeded: 1}, got); diff != "" {
 		t.Errorf("outcomes: -want +got\n%s", diff)
 	}
 }

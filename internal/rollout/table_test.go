@@ -118,7 +118,7 @@ func told(i Intent) string {
 		}
 	}
 	for _, o := range i.Outcomes {
-		fmt.Fprintf(&b, " | count %s %s %d", o.Type, o.Key, o.Count)
+		fmt.Fprintf(&b, " | count %s %s %d", strings.TrimPrefix(string(o.Type), "Target"), o.Key, o.Count)
 		for _, n := range slices.Sorted(maps.Keys(o.Namespaces)) {
 			fmt.Fprintf(&b, " %s=%d", n, o.Namespaces[n])
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"evenkeel.dev/evenkeel/internal/breaker"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -226,7 +227,7 @@ func (c *Circuit) Told() string {
 
 // Failed is the outcome of a target that failed in a namespace.
 func Failed(key, in string) rollout.Outcome {
-	return rollout.Outcome{Type: rollout.OutcomeFailed, Key: key, Count: 1, Namespaces: map[string]int32{in: 1}}
+	return rollout.Outcome{Type: circuit.TargetFailed, Key: key, Count: 1, Namespaces: map[string]int32{in: 1}}
 }
 
 // CanaryFails records that the canary of a policy's plan has failed in a namespace.
@@ -235,8 +236,8 @@ func (c *Circuit) CanaryFails(policy, in string) {
 	rem := c.Plan(policy + "-" + in)
 	rem.Spec.Plan.Policy.Name = policy
 	c.Must(c.Record(c.Ctx, rem, []rollout.Outcome{
-		{Type: rollout.OutcomeCanaryFailed, Key: rem.Name, Count: 1, Namespaces: map[string]int32{in: 1}},
-		{Type: rollout.OutcomePlanFailed, Key: rem.Name + "/plan", Count: 1, Namespaces: map[string]int32{in: 1}}}))
+		{Type: circuit.CanaryFailed, Key: rem.Name, Count: 1, Namespaces: map[string]int32{in: 1}},
+		{Type: circuit.PlanFailed, Key: rem.Name + "/plan", Count: 1, Namespaces: map[string]int32{in: 1}}}))
 }
 
 // StateOf is the state of a breaker.
@@ -299,7 +300,7 @@ func Half() *v1alpha1.RemediationBreaker {
 // Opened lets a canary fail, and the policy's breaker open.
 func (c *Circuit) Opened(key string) {
 	c.Helper()
-	c.Must(c.Record(c.Ctx, c.Plan("a"), []rollout.Outcome{{Type: rollout.OutcomeCanaryFailed, Key: key, Count: 1}}))
+	c.Must(c.Record(c.Ctx, c.Plan("a"), []rollout.Outcome{{Type: circuit.CanaryFailed, Key: key, Count: 1}}))
 }
 
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

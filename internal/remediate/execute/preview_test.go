@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/rollout"
@@ -158,11 +159,11 @@ func TestDenialsAreCountedWhereAWriteIsMeant(t *testing.T) {
 		want      []rollout.Outcome
 	}{
 		"a write that is denied": {v1alpha1.RemediationAutomatic, v1alpha1.TargetFailed,
-			v1alpha1.ReasonAdmissionDenied, "shop", []rollout.Outcome{{Type: rollout.OutcomeFailed, Count: 1,
+			v1alpha1.ReasonAdmissionDenied, "shop", []rollout.Outcome{{Type: circuit.TargetFailed, Count: 1,
 				Key: "p1/denied/u1", Message: "no", Namespaces: map[string]int32{"shop": 1}}}},
 		"one of an object in no namespace": {v1alpha1.RemediationManual, v1alpha1.TargetFailed,
 			v1alpha1.ReasonAdmissionDenied, "",
-			[]rollout.Outcome{{Type: rollout.OutcomeFailed, Count: 1, Key: "p1/denied/u1", Message: "no"}}},
+			[]rollout.Outcome{{Type: circuit.TargetFailed, Count: 1, Key: "p1/denied/u1", Message: "no"}}},
 		"a dry run that is denied": {mode: v1alpha1.RemediationDryRun, state: v1alpha1.TargetFailed,
 			why: v1alpha1.ReasonAdmissionDenied, namespace: "shop"},
 		"another failure": {mode: v1alpha1.RemediationAutomatic, state: v1alpha1.TargetFailed,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
@@ -35,7 +36,7 @@ func (p *Pass) Denials() []rollout.Outcome {
 	var out []rollout.Outcome
 	for _, i := range p.Denied {
 		ref := p.Records.Target(i).Object
-		denied := rollout.Outcome{Type: rollout.OutcomeFailed, Count: 1, Message: p.Records.Record(i).Message,
+		denied := rollout.Outcome{Type: circuit.TargetFailed, Count: 1, Message: p.Records.Record(i).Message,
 			Key: fmt.Sprintf("%s/denied/%s", p.Remediation.UID, ref.UID)}
 		if ref.Namespace != "" {
 			denied.Namespaces = map[string]int32{ref.Namespace: 1}

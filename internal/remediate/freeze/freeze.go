@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
@@ -53,10 +52,7 @@ func Parse(text []byte) (Freezes, error) {
 	var file struct {
 		Freezes *Freezes `json:"freezes"`
 	}
-	if err := spelt(text); err != nil {
-		return nil, err
-	}
-	if err := yaml.UnmarshalStrict(text, &file); err != nil {
+	if err := decode(text, &file); err != nil {
 		return nil, err
 	}
 	if file.Freezes == nil {

@@ -58,7 +58,7 @@ func TestAFreezeLetsNoWriteBegin(t *testing.T) {
 			v1alpha1.ReasonFreezesUnreadable, `unknown field "Freezes"`},
 		"a key of a freeze with other capitals": {"the same", "2026-12-24T00:00:00Z",
 			"freezes: [{name: a, reason: r, until: 2027-01-01T00:00:00Z, Until: 2026-01-01T00:00:00Z}]",
-			v1alpha1.ReasonFreezesUnreadable, `unknown field "Until"`},
+			v1alpha1.ReasonFreezesUnreadable, `unknown field "freezes[0].Until"`},
 		"none": {"an empty list is one", "2026-12-24T00:00:00Z", "freezes: []", "", ""},
 		"an empty file": {"a file that was cut off is no word that there are none", "2026-12-24T00:00:00Z", "",
 			v1alpha1.ReasonFreezesUnreadable, `there is no list "freezes"`},

@@ -10,26 +10,18 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
 )
-
-// planPolicies is the part of the catalog that a plan is made by.
-type planPolicies interface {
-	// Snapshot is the policies in force.
-	Snapshot() *catalog.Snapshot
-	// Complete says whether every policy of the cluster has been read.
-	Complete() bool
-}
 
 // drafter drafts plans. It reads the cluster and changes nothing in it, so that a
 // preview drafts exactly as the planner does.
 type drafter struct {
 	reader   client.Reader
-	policies planPolicies
+	policies breaker.Policies
 	clock    clock.PassiveClock
 	mapper   meta.RESTMapper
 	tools    kube.Tools

@@ -33,21 +33,9 @@ const (
 	DefaultDelay = 2 * time.Second
 )
 
-// Findings is the part of the scan that planning needs.
-type Findings interface {
-	// Findings returns the objects that violate a policy, the revision that
-	// judged them, and whether every kind was looked at.
-	Findings(policyName string) (findings []policy.Finding, revision string, complete bool)
-	// Violating returns how many objects violate a policy, waived ones included,
-	// the revision that judged them, and whether every kind was looked at.
-	Violating(policyName string) (objects int, revision string, complete bool)
-	// ViolatingIn counts those by namespace, the most first.
-	ViolatingIn(policyName string) []v1alpha1.ViolatingNamespace
-}
-
 // PolicyStatus is the part of the catalog that planning needs.
 type PolicyStatus interface {
-	planPolicies
+	breaker.Policies
 	// Status says which revision of a policy is in force.
 	Status(name string) (catalog.Status, bool)
 	// TemplateStatus says which definition of a template the policies in force have.
@@ -60,7 +48,7 @@ type Planner struct {
 	drafter
 	client    client.Client
 	status    PolicyStatus
-	findings  Findings
+	findings  breaker.Findings
 	changes   <-chan event.GenericEvent
 	events    *events.Recorder
 	breakers  *breaker.Set

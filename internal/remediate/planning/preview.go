@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/action"
+	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
@@ -38,7 +39,7 @@ type Previewer struct {
 	Reader client.Reader
 	Mapper meta.RESTMapper
 	// Policies are all that are in force, the one previewed among them.
-	Policies planPolicies
+	Policies breaker.Policies
 	Clock    clock.PassiveClock
 	// Tools finds the tools that manage objects, as the controller's flags say.
 	Tools kube.Tools

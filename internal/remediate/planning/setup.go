@@ -34,7 +34,7 @@ type Options struct {
 	// Policies is the catalog.
 	Policies PolicyStatus
 	// Findings is the scan's index.
-	Findings Findings
+	Findings breaker.Findings
 	// Changes tells of policies whose findings have changed.
 	Changes <-chan event.GenericEvent
 	// Clock is the time.
