@@ -18,8 +18,8 @@ import (
 // crash. It is undone by deleting it, unless somebody has changed it since.
 func createDefinition() Definition {
 	return Definition{Type: policy.ActionCreate, Allowed: v1alpha1.ActionCreate,
-		Describe: func(a policy.Action) string { return "create " + nameOfObject(a.Object) },
-		rank:     always(rankCreate), write: create}
+		Describe: func(a policy.Action, _ int) string { return "create " + nameOfObject(a.Object) },
+		rank:     rankCreate, write: create}
 }
 
 func create(obj map[string]any, a policy.Action, _ time.Time) (Step, error) {

@@ -25,11 +25,11 @@ type Definition struct {
 	NoUndo string
 	// Kind is the only kind that it can be carried out on; nil for no such limit.
 	Kind *policy.GroupKind
-	// Describe is a short text of an action, for messages.
-	Describe func(policy.Action) string
+	// Describe is a short text of an action, for messages. Of a patch it names limit operations.
+	Describe func(a policy.Action, limit int) string
 
 	// rank orders the writes of one object, lowest first.
-	rank func(policy.Action) int
+	rank int
 	// write is what the action comes to on an object at a time. The error says
 	// why the object can't take it.
 	write func(obj map[string]any, a policy.Action, at time.Time) (Step, error)
@@ -51,8 +51,6 @@ const (
 	rankStatus
 	rankRemove
 )
-
-func always(rank int) func(policy.Action) int { return func(policy.Action) int { return rank } }
 
 // Definitions is the table of actions.
 func Definitions() []Definition {
@@ -117,10 +115,8 @@ func Describe(actions []policy.Action, limit int) string {
 		if i > 0 {
 			text += ", "
 		}
-		if a.Type == policy.ActionPatch {
-			text += DescribeOps(a.Ops, limit)
-		} else if v, known := DefinitionOf(a.Type); known {
-			text += v.Describe(a)
+		if v, known := DefinitionOf(a.Type); known {
+			text += v.Describe(a, limit)
 		} else {
 			text += string(a.Type)
 		}

@@ -192,7 +192,7 @@ func TestEveryVerbSaysWhatItNeedsAndHowItIsUndone(t *testing.T) {
 	allowed := map[v1alpha1.ActionType]bool{}
 	for _, v := range action.Definitions() {
 		allowed[v.Allowed] = true
-		if v.Describe(policy.Action{Type: v.Type, Object: tree{}}) == "" && v.Type != policy.ActionPatch {
+		if v.Describe(policy.Action{Type: v.Type, Object: tree{}}, 1) == "" && v.Type != policy.ActionPatch {
 			t.Errorf("%s has no description", v.Type)
 		}
 		if (v.NoUndo != "") != (v.Type == policy.ActionEvict) {

@@ -17,8 +17,8 @@ import (
 func deleteDefinition() Definition {
 	return Definition{Type: policy.ActionDelete, Allowed: v1alpha1.ActionDelete,
 		Needs:    []Permission{{Verb: "delete"}, {Verb: "create"}},
-		Describe: func(policy.Action) string { return "delete it" },
-		rank:     always(rankRemove), write: remove}
+		Describe: func(policy.Action, int) string { return "delete it" },
+		rank:     rankRemove, write: remove}
 }
 
 func remove(obj map[string]any, _ policy.Action, _ time.Time) (Step, error) {

@@ -17,8 +17,8 @@ func evictDefinition() Definition {
 	return Definition{Kind: &pod, Type: policy.ActionEvict, Allowed: v1alpha1.ActionEvict,
 		Needs: []Permission{{Verb: "create", Subresource: "eviction"}}, Owned: true,
 		NoUndo:   "an evicted Pod can't be brought back: its controller has made another",
-		Describe: func(policy.Action) string { return "evict it" },
-		rank:     always(rankRemove), write: evict}
+		Describe: func(policy.Action, int) string { return "evict it" },
+		rank:     rankRemove, write: evict}
 }
 
 func evict(obj map[string]any, _ policy.Action, _ time.Time) (Step, error) {

@@ -18,13 +18,8 @@ import (
 
 func patchDefinition() Definition {
 	return Definition{Type: policy.ActionPatch, Allowed: v1alpha1.ActionPatch, Needs: []Permission{{Verb: "patch"}},
-		Describe: func(a policy.Action) string { return DescribeOps(a.Ops, len(a.Ops)) },
-		rank: func(a policy.Action) int {
-			if a.Subresource != "" {
-				return rankStatus
-			}
-			return rankPatch
-		},
+		Describe: func(a policy.Action, limit int) string { return DescribeOps(a.Ops, limit) },
+		rank:     rankPatch,
 		write: func(_ map[string]any, a policy.Action, _ time.Time) (Step, error) {
 			return Step{Type: v1alpha1.ActionPatch, Subresource: a.Subresource, Ops: a.Ops}, nil
 		}}

@@ -19,8 +19,8 @@ const RestartedAt = "kubectl.kubernetes.io/restartedAt"
 // it replaces the Pods once more.
 func restartDefinition() Definition {
 	return Definition{Type: policy.ActionRestart, Allowed: v1alpha1.ActionRestart, Needs: []Permission{{Verb: "patch"}},
-		Describe: func(policy.Action) string { return "restart its Pods" },
-		rank:     always(rankPatch), write: restart}
+		Describe: func(policy.Action, int) string { return "restart its Pods" },
+		rank:     rankPatch, write: restart}
 }
 
 func restart(obj map[string]any, _ policy.Action, at time.Time) (Step, error) {

@@ -14,8 +14,8 @@ import (
 // verification tells from a fix that failed.
 func scaleDefinition() Definition {
 	return Definition{Type: policy.ActionScale, Allowed: v1alpha1.ActionScale, Needs: []Permission{{Verb: "patch"}},
-		Describe: func(a policy.Action) string { return "scale it to " + formatInt(a.Replicas) },
-		rank:     always(rankPatch), write: scale}
+		Describe: func(a policy.Action, _ int) string { return "scale it to " + formatInt(a.Replicas) },
+		rank:     rankPatch, write: scale}
 }
 
 func scale(obj map[string]any, a policy.Action, _ time.Time) (Step, error) {

@@ -72,6 +72,14 @@ type planned struct {
 	definition Definition
 }
 
+// rank puts a patch of the status behind those of the object.
+func (p planned) rank() int {
+	if p.action.Subresource != "" {
+		return rankStatus
+	}
+	return p.definition.rank
+}
+
 func inOrder(actions []policy.Action) ([]planned, error) {
 	ordered := make([]planned, 0, len(actions))
 	for _, a := range actions {
@@ -82,7 +90,7 @@ func inOrder(actions []policy.Action) ([]planned, error) {
 		ordered = append(ordered, planned{a, v})
 	}
 	slices.SortStableFunc(ordered, func(a, b planned) int {
-		return a.definition.rank(a.action) - b.definition.rank(b.action)
+		return a.rank() - b.rank()
 	})
 	return ordered, nil
 }

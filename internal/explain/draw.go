@@ -14,9 +14,9 @@ import (
 // Draw tells the explanation to people.
 func (e *Explanation) Draw(style display.Style) []string {
 	d := &drawing{style: style}
-	d.title(strings.TrimSpace(e.Object.Kind + " " + place(e.Object.Namespace, e.Object.Name)))
+	d.title(strings.TrimSpace(e.Object.String()))
 	for i, o := range e.Owners {
-		d.add("%s%s %s", strings.Repeat("  ", i+1)+"made by ", o.Kind, place(o.Namespace, o.Name))
+		d.add("%smade by %s", strings.Repeat("  ", i+1), o.String())
 	}
 	d.maybe("  the chain of owners ends there: ", e.OwnersEnd)
 	d.maybe("  managed by ", e.ManagedBy)
@@ -140,13 +140,6 @@ func orNothing(value string) string {
 		return "(no field)"
 	}
 	return value
-}
-
-func place(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }
 
 // drawing collects lines.

@@ -156,8 +156,7 @@ func standing(ctx context.Context, c client.Reader, rem *v1alpha1.Remediation) (
 			}
 			stands++
 			if why := noUndo(rec); why != "" {
-				o := slice.Targets[i].Object
-				lasting = append(lasting, fmt.Sprintf("%s %s: %s", o.Kind, qualified(o), why))
+				lasting = append(lasting, slice.Targets[i].Object.String()+": "+why)
 			}
 		}
 	}
@@ -185,11 +184,4 @@ func noUndo(rec v1alpha1.TargetRecord) string {
 		return ""
 	}
 	return action.NoUndo(*rec.Write)
-}
-
-func qualified(o v1alpha1.ObjectReference) string {
-	if o.Namespace == "" {
-		return o.Name
-	}
-	return o.Namespace + "/" + o.Name
 }

@@ -5,6 +5,7 @@ package execute
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,8 +37,8 @@ type Pass struct {
 	Gate *LastGate
 	// Landings are the writes that may still reach their objects.
 	Landings *Landings
-	// podsOf are the Pods that controllers have made, as they were listed in this pass.
-	podsOf podLists
+	// podsOf are the Pods that controllers have made, by the controller's UID, as they were listed in this pass.
+	podsOf sync.Map
 	// Denied are targets that admission denied in this pass and that the breakers
 	// haven't counted yet.
 	Denied []int

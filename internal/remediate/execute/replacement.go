@@ -5,7 +5,6 @@ package execute
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +32,7 @@ const podPage = 500 // of a list of Pods
 
 func (p *Pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecord,
 	controller *unstructured.Unstructured, stopped bool) *rollout.Check {
-	live, err := p.podsOf.list(ctx, p.Targets.Reader, controller)
+	live, err := p.madeBy(ctx, controller)
 	if err != nil {
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
 			Message: "what the controller has made couldn't be listed: " + err.Error()}
@@ -103,27 +102,17 @@ func (p *Pass) plannedUIDs() map[string]bool {
 	return uids
 }
 
-// podLists are the Pods of controllers, each listed once a pass.
-type podLists struct {
-	mu    sync.Mutex
-	lists map[string][]*unstructured.Unstructured
-}
-
-// list gives the Pods that a controller has made and that aren't being deleted, past
-// every cache.
-func (l *podLists) list(ctx context.Context, reader client.Reader, controller *unstructured.Unstructured) (
-	[]*unstructured.Unstructured, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// madeBy lists the Pods that a controller has made and that aren't being deleted, past every cache and once a pass.
+func (p *Pass) madeBy(ctx context.Context, controller *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	uid := string(controller.GetUID())
-	if known, listed := l.lists[uid]; listed {
-		return known, nil
+	if known, listed := p.podsOf.Load(uid); listed {
+		return known.([]*unstructured.Unstructured), nil
 	}
 	var pods []*unstructured.Unstructured
 	for next := ""; ; {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "PodList"})
-		if err := reader.List(ctx, list, client.InNamespace(controller.GetNamespace()), client.Limit(podPage),
+		if err := p.Targets.Reader.List(ctx, list, client.InNamespace(controller.GetNamespace()), client.Limit(podPage),
 			client.Continue(next),
 			client.MatchingLabelsSelector{Selector: selectorOf(controller)}); err != nil {
 			return nil, err
@@ -140,10 +129,7 @@ func (l *podLists) list(ctx context.Context, reader client.Reader, controller *u
 			break
 		}
 	}
-	if l.lists == nil {
-		l.lists = map[string][]*unstructured.Unstructured{}
-	}
-	l.lists[uid] = pods
+	p.podsOf.Store(uid, pods)
 	return pods, nil
 }
 

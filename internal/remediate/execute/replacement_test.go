@@ -160,7 +160,7 @@ func TestEveryPageOfPodsIsJudged(t *testing.T) {
 	rs := &unstructured.Unstructured{
 		Object: map[string]any{"metadata": map[string]any{"namespace": "shop", "uid": "rs1"}}}
 	for range 2 { // the second time it is remembered
-		pods, err := b.pass.podsOf.list(t.Context(), b.pass.Targets.Reader, rs)
+		pods, err := b.pass.madeBy(t.Context(), rs)
 		if err != nil || len(pods) != 3 {
 			t.Errorf("%d Pods, %v", len(pods), err)
 		}

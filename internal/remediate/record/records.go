@@ -210,42 +210,39 @@ func (b *Records) Views() []rollout.TargetView {
 
 // progressOf counts the targets of one slice, for people.
 func progressOf(slice *v1alpha1.RemediationSlice) v1alpha1.SliceProgress {
-	p := v1alpha1.SliceProgress{Targets: int32(len(slice.Targets))}
-	for _, rec := range slice.Records {
-		switch rec.State {
-		case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
-			p.Done++
-		case v1alpha1.TargetFailed, v1alpha1.TargetRevertConflict:
-			p.Failed++
-		case v1alpha1.TargetPending, v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified,
-			v1alpha1.TargetSkipped, v1alpha1.TargetReverted:
-		}
+	var c v1alpha1.TargetCounts
+	for i := range slice.Records {
+		count(&c, slice.Records[i].State)
 	}
-	return p
+	return v1alpha1.SliceProgress{Targets: int32(len(slice.Targets)), Done: c.Done, Failed: c.Failed + c.RevertConflict}
 }
 
 // Counts counts the targets by state.
 func (b *Records) Counts() v1alpha1.TargetCounts {
 	var c v1alpha1.TargetCounts
 	for i := range b.Places {
-		switch b.Record(i).State {
-		case v1alpha1.TargetPending:
-			c.Pending++
-		case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
-			c.InFlight++
-		case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
-			c.Done++
-		case v1alpha1.TargetSkipped:
-			c.Skipped++
-		case v1alpha1.TargetFailed:
-			c.Failed++
-		case v1alpha1.TargetReverted:
-			c.Reverted++
-		case v1alpha1.TargetRevertConflict:
-			c.RevertConflict++
-		}
+		count(&c, b.Record(i).State)
 	}
 	return c
+}
+
+func count(c *v1alpha1.TargetCounts, state v1alpha1.TargetState) {
+	switch state {
+	case v1alpha1.TargetPending:
+		c.Pending++
+	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
+		c.InFlight++
+	case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
+		c.Done++
+	case v1alpha1.TargetSkipped:
+		c.Skipped++
+	case v1alpha1.TargetFailed:
+		c.Failed++
+	case v1alpha1.TargetReverted:
+		c.Reverted++
+	case v1alpha1.TargetRevertConflict:
+		c.RevertConflict++
+	}
 }
 
 // Skipped are the objects that a plan has left alone, by SkipKey.

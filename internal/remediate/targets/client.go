@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,8 +39,8 @@ type Client struct {
 	// Annotate has each fix that is written name its plan at the object.
 	Annotate bool
 
-	mu         sync.Mutex
-	namespaces map[string]*namespaceMemo
+	// namespaces holds, by name, a function that reads the Namespace once.
+	namespaces sync.Map
 
 	Owners OwnerMemo
 }
@@ -68,41 +67,16 @@ func (t *Client) NamespaceOf(ctx context.Context, obj *unstructured.Unstructured
 	if obj.GetNamespace() == "" {
 		return nil, nil
 	}
-	return t.memoOf(obj.GetNamespace()).get(ctx, t.Reader, obj.GetNamespace())
-}
-
-func (t *Client) memoOf(namespace string) *namespaceMemo {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.namespaces == nil {
-		t.namespaces = map[string]*namespaceMemo{}
-	}
-	if t.namespaces[namespace] == nil {
-		t.namespaces[namespace] = &namespaceMemo{}
-	}
-	return t.namespaces[namespace]
-}
-
-// namespaceMemo is one Namespace, read once. Only those who ask for it wait for it.
-type namespaceMemo struct {
-	mu sync.Mutex
-	// read is nil until it could be.
-	read *unstructured.Unstructured
-}
-
-func (m *namespaceMemo) get(ctx context.Context, from client.Reader, name string) (*unstructured.Unstructured, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.read != nil {
-		return m.read, nil
-	}
-	ns := &unstructured.Unstructured{}
-	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	if err := from.Get(ctx, client.ObjectKey{Name: name}, ns); err != nil {
+	name := obj.GetNamespace()
+	once, _ := t.namespaces.LoadOrStore(name, sync.OnceValues(func() (*unstructured.Unstructured, error) {
+		return t.Read(ctx, v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: name})
+	}))
+	namespace, err := once.(func() (*unstructured.Unstructured, error))()
+	if err != nil {
+		t.namespaces.Delete(name)
 		return nil, err
 	}
-	m.read = ns
-	return ns, nil
+	return namespace, nil
 }
 
 // Backoff is the wait before the next try.

@@ -17,8 +17,7 @@ import (
 type OwnerMemo struct {
 	Reader client.Reader
 
-	mu   sync.Mutex
-	read map[memoKey]*metav1.PartialObjectMetadata
+	read sync.Map // of *metav1.PartialObjectMetadata, by memoKey
 }
 
 type memoKey struct {
@@ -33,21 +32,13 @@ func (m *OwnerMemo) Get(ctx context.Context, key client.ObjectKey, out client.Ob
 		return fmt.Errorf("owners are read by their metadata, not as %T", out)
 	}
 	k := memoKey{meta.GroupVersionKind(), key}
-	m.mu.Lock()
-	known := m.read[k]
-	m.mu.Unlock()
-	if known != nil {
-		known.DeepCopyInto(meta)
+	if known, is := m.read.Load(k); is {
+		known.(*metav1.PartialObjectMetadata).DeepCopyInto(meta)
 		return nil
 	}
 	if err := m.Reader.Get(ctx, key, meta, opts...); err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.read == nil {
-		m.read = map[memoKey]*metav1.PartialObjectMetadata{}
-	}
-	m.read[k] = meta.DeepCopy()
+	m.read.Store(k, meta.DeepCopy())
 	return nil
 }
