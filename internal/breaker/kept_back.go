@@ -60,7 +60,7 @@ func FixableOutside[V any](found []policy.Finding, namespaces map[string]V) bool
 // nothing is left of it but what they keep back, and others wait for a plan meanwhile.
 func (b *Set) Outlasted(ctx context.Context, rem *v1alpha1.Remediation, pending []v1alpha1.ObjectReference) (
 	string, error) {
-	if rem.Status.Phase != v1alpha1.PhaseHeld || rem.Status.Reason != v1alpha1.ReasonBreakerOpen {
+	if !rem.Status.Phase.Facts().Holds || rem.Status.Reason != v1alpha1.ReasonBreakerOpen {
 		return "", nil
 	}
 	back, err := b.KeptBack(ctx, rem.Spec.Plan.Policy.Name)

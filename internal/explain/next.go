@@ -78,7 +78,7 @@ func (e *Explanation) fixedBy() string {
 			continue
 		}
 		switch changed := t.At != nil && t.UndoneAt == nil; {
-		case changed && t.Phase == v1alpha1.PhaseRollingBack:
+		case changed && t.Phase.Facts().Undoing():
 			return fmt.Sprintf("plan %s, which has fixed it, is being rolled back, and may revert it to what it "+
 				"was: %s", t.Plan, t.waits)
 		case working(t.Phase) && inFlight(t.State):

@@ -76,9 +76,9 @@ func (e *Explanation) atWork(t Touch, v Verdict) string {
 	switch {
 	case inFlight(t.State):
 		return fmt.Sprintf("plan %s is writing or undoing it now: %s", t.Plan, t.waits)
-	case t.Phase == v1alpha1.PhaseAwaitingApproval:
+	case t.Phase.Facts().AsksPerson:
 		return fmt.Sprintf("waits for approval of %[1]s: evenkeel rollout approve %[1]s", t.Plan)
-	case t.Phase == v1alpha1.PhaseHeld:
+	case t.Phase.Facts().Holds:
 		return fmt.Sprintf("plan %s is held: %s", t.Plan, t.waits)
 	default:
 		return e.behindBreakers(v, fmt.Sprintf("%s of plan %s will fix it", wave(t.Wave), t.Plan))

@@ -64,7 +64,7 @@ func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) 
 	context.Context, v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
 	s := &o.Status
 	at := s.Phase
-	if at == v1alpha1.PhaseHeld {
+	if at.Facts().Holds {
 		at = s.HeldFrom
 	}
 	m := o.Members(s.Wave)

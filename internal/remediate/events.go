@@ -58,7 +58,7 @@ func (c *Controller) reportTargets(rem *v1alpha1.Remediation, before []rollout.T
 			if reason, note := targetEvent(ref, rem, before[i].State, rec, title); reason != "" {
 				c.events.Target(ref, rem, reason, note)
 			}
-		case rem.Status.Phase == v1alpha1.PhaseRollingBack && rec.Attempts == rollout.StuckAfter &&
+		case rem.Status.Phase.Facts().Undoing() && rec.Attempts == rollout.StuckAfter &&
 			before[i].Attempts < rollout.StuckAfter:
 			c.events.Rollout(rem, v1alpha1.EventRemediationStuck,
 				fmt.Sprintf("%s can't be reverted, and is tried again for ever: %s", ref.String(), rec.Message))

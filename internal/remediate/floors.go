@@ -30,7 +30,7 @@ func writable(plan *v1alpha1.RemediationPlan) int {
 // plan has frozen.
 func withinFloors(floors *limits.Floors, rem *v1alpha1.Remediation) (spec v1alpha1.RemediationSpec, mostInWave int) {
 	spec = rem.Spec
-	if rem.Status.Phase == v1alpha1.PhaseRollingBack {
+	if rem.Status.Phase.Facts().Undoing() {
 		return spec, 0
 	}
 	spec.Plan.Strategy, _ = floors.Pace(spec.Plan.Strategy, writable(&spec.Plan))

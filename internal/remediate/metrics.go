@@ -75,7 +75,7 @@ func (m *metrics) observe(rem *v1alpha1.Remediation, o rollout.Observation, inte
 		wave = "canary"
 	}
 	switch {
-	case intent.Phase == v1alpha1.PhaseRollingBack:
+	case intent.Phase.Facts().Undoing():
 		m.rollbacks.WithLabelValues(policy, wave).Inc()
 	case o.WaveDone(intent):
 		m.waves.WithLabelValues(policy, wave).Inc()

@@ -17,7 +17,7 @@ import (
 // propose tells what a plan that awaits its approval would do, a few targets a step, and
 // says when the next step is due. It writes records alone.
 func (c *Controller) propose(ctx context.Context, p *execute.Pass, intent rollout.Intent) (time.Duration, error) {
-	if intent.Phase != v1alpha1.PhaseAwaitingApproval {
+	if !intent.Phase.Facts().AsksPerson {
 		return intent.Wait, nil
 	}
 	if proposal, waits, err := c.proposal(ctx, p); err != nil || waits != "" || proposal.Complete() {

@@ -51,7 +51,7 @@ func strategyGone(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot) (reason
 // healthSaid says whether a plan that is held because nobody can tell its targets'
 // health has a policy that has said since how it is told. Its own strategy is frozen.
 func healthSaid(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy) bool {
-	if rem.Status.Phase != v1alpha1.PhaseHeld || rem.Status.Reason != v1alpha1.ReasonHealthUnknown {
+	if !rem.Status.Phase.Facts().Holds || rem.Status.Reason != v1alpha1.ReasonHealthUnknown {
 		return false
 	}
 	now := current.Spec.Remediation.DeepCopy()

@@ -28,7 +28,7 @@ func (c *Controller) heldPlans(ctx context.Context, obj client.Object) []ctrl.Re
 	}
 	var requests []ctrl.Request
 	for _, rem := range list.Items {
-		if rem.Status.Phase == v1alpha1.PhaseHeld && (policy == "" || rem.Spec.Plan.Policy.Name == policy) {
+		if rem.Status.Phase.Facts().Holds && (policy == "" || rem.Spec.Plan.Policy.Name == policy) {
 			requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{Name: rem.Name}})
 		}
 	}
