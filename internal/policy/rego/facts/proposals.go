@@ -42,7 +42,7 @@ func ProposalsOf(p *v1alpha1.ClusterRegoPolicy) (Proposals, error) {
 			if !ok {
 				return false
 			}
-			creates = creates || constant(object, "action") == string(policy.ActionCreate)
+			creates = creates || makesObject(constant(object, "action"))
 			out.Status = out.Status || constant(object, "subresource") == policy.StatusSubresource
 			if kind, version := constant(object, "kind"), constant(object, "apiVersion"); kind != "" && version != "" {
 				manifests = append(manifests, kindOf(version, kind))
@@ -54,6 +54,13 @@ func ProposalsOf(p *v1alpha1.ClusterRegoPolicy) (Proposals, error) {
 		out.Creates, out.Opaque = sortedKinds(manifests), len(manifests) == 0
 	}
 	return out, nil
+}
+
+// makesObject reports whether an action, by its name in Rego, makes another object.
+func makesObject(action string) bool {
+	return slices.ContainsFunc(v1alpha1.ActionTypes(), func(t v1alpha1.ActionType) bool {
+		return t.Creates() && strings.ToLower(string(t)) == action
+	})
 }
 
 // constant is the text that an object of the source has under a key; empty when it
