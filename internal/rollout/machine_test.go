@@ -109,7 +109,8 @@ func TestIdle(t *testing.T) {
 }
 
 func TestOutcome(t *testing.T) {
-	for kind, want := range map[circuit.EventType][2]bool{circuit.TargetSucceeded: {}, circuit.TargetFailed: {true, false},
+	for kind, want := range map[circuit.EventType][2]bool{circuit.TargetSucceeded: {},
+		circuit.TargetFailed:  {true, false},
 		circuit.CanaryFailed:  {true, false},
 		circuit.PlanSucceeded: {false, true}, circuit.PlanFailed: {false, true}} {
 		if o := (Outcome{Type: kind}); o.Harmed() != want[0] || o.Ends() != want[1] {

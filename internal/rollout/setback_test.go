@@ -45,7 +45,8 @@ func TestATargetThatIsSetBackFailsAloneAndIsCounted(t *testing.T) {
 	for _, outcome := range intent.Outcomes {
 		got[outcome.Type] += outcome.Count
 	}
-	if diff := cmp.Diff(map[circuit.EventType]int32{circuit.TargetFailed: 1, circuit.TargetSucceeded: 1}, got); diff != "" {
+	want := map[circuit.EventType]int32{circuit.TargetFailed: 1, circuit.TargetSucceeded: 1}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outcomes: -want +got\n%s", diff)
 	}
 }

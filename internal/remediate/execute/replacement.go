@@ -103,7 +103,8 @@ func (p *Pass) plannedUIDs() map[string]bool {
 }
 
 // madeBy lists the Pods that a controller has made and that aren't being deleted, past every cache and once a pass.
-func (p *Pass) madeBy(ctx context.Context, controller *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (p *Pass) madeBy(ctx context.Context, controller *unstructured.Unstructured) (
+	[]*unstructured.Unstructured, error) {
 	uid := string(controller.GetUID())
 	if known, listed := p.podsOf.Load(uid); listed {
 		return known.([]*unstructured.Unstructured), nil
