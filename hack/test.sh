@@ -12,8 +12,9 @@ large='^(TestHostilePolicies.*|TestNothingIsNestedSoThat.*|TestARolloutOfTenThou
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/evenkeel/tests
 FLAGS=${FLAGS-} PKG=${PKG-}
 export EVENKEEL_SEED=${SEED:-$(git rev-parse HEAD)}
-# Writing what only debuggers read takes longer than the rest of a link.
-export GOFLAGS="${GOFLAGS-} -ldflags=-w" KEEP=
+# Writing what only debuggers read takes longer than the rest of a link. Collecting small heaps less
+# often saves processor time in tests and in the managers that they start.
+export GOFLAGS="${GOFLAGS-} -ldflags=-w" GOGC=${GOGC-400} KEEP=
 out=$(mktemp -d)
 jobs=()
 
@@ -76,9 +77,10 @@ lane() { # STAGE...: runs them one after the other
     name=${name%-if-changed}
     echo "==> $name (at ${SECONDS}s)"
     { time stage "$name" 2>&1 | tee "$out/$name.log" >&3; } 2>"$out/$name.time" && touch "$out/$name.ok"
-    [[ -e $out/$name.ok && -n $(files "$name") && -z $FLAGS ]] && mkdir -p "$cache" && touch "$stamp"
     tally "$name"
+    [[ -e $out/$name.ok && -n $(files "$name") && -z $FLAGS ]] && mkdir -p "$cache" && touch "$stamp"
   done
+  return 0 # only a list that ends early returns something else
 }
 
 count() { cat "$out/$1"*.xml 2>/dev/null | grep -cE "$2"; } # STAGE PATTERN: in its reports
@@ -109,7 +111,10 @@ for stages in "$@"; do
   lane ${stages//,/ } &
   jobs+=($!)
 done
-wait "${jobs[@]}"
+broken=0
+for job in "${jobs[@]}"; do
+  wait "$job" || broken=1
+done
 jobs=()
 
 echo && echo "The slowest:"
@@ -120,5 +125,7 @@ for log in "$out"/*.log; do
   sed -n '/^=== \(Failed\|Errors\)/,$p' "$log" | grep . || cat "$log"
 done
 printf '\n%-12s %7s %7s %8s %8s %11s\n' STAGE PASSED FAILED SKIPPED TIME PROCESSORS
-sort "$out/table"
-awk '{ p += $2; f += $3; s += $4 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$out/table"
+touch "$out/table" && sort "$out/table"
+((broken)) && echo "A list of stages was ended: some of its stages have no row"
+awk -v broken="$broken" '{ p += $2; f += $3; s += $4 }
+  END { printf "%d passed, %d failed, %d skipped\n", p, f + broken, s; exit f + broken > 0 }' "$out/table"
