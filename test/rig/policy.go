@@ -217,14 +217,14 @@ func (r *Rig) Events(ctx context.Context, reason, regarding string) []string {
 
 func (r *Rig) events(ctx context.Context, reason, regarding string) ([]string, error) {
 	list := &eventsv1.EventList{}
-	if err := r.API.List(ctx, list); err != nil {
+	// Thousands of events pile up while a suite runs: the server selects those that are read.
+	of := client.MatchingFields{"reason": reason, "regarding.name": regarding}
+	if err := r.API.List(ctx, list, of); err != nil {
 		return nil, err
 	}
 	var notes []string
 	for _, e := range list.Items {
-		if e.Reason == reason && e.Regarding.Name == regarding {
-			notes = append(notes, strings.TrimSpace(e.Note))
-		}
+		notes = append(notes, strings.TrimSpace(e.Note))
 	}
 	return notes, nil
 }
