@@ -68,6 +68,7 @@ test-nightly: ## Run what make test samples or leaves out: a kill at every write
 	@status=0; $(TEST) large || status=1; \
 	FLAGS=-rapid.checks=2000 PKG=./pkg/rego/compiled hack/test.sh unit || status=1; \
 	EVENKEEL_EXHAUSTIVE=1 hack/test.sh e2e,dist,image chaos,hack || status=1; \
+	EVENKEEL_EXHAUSTIVE=1 FLAGS=-ginkgo.label-filter=large hack/test.sh integration || status=1; \
 	go run -C hack/demo . || status=1; go run -C hack/bench . --compare --objects 3000 --seed 1 || status=1; exit $$status
 
 .PHONY: setup

@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -19,25 +17,10 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/fixture"
+	"evenkeel.dev/evenkeel/test/rig"
 )
 
-const (
-	mebibyte = 1 << 20
-	// violationsVariable sets the number of violating objects.
-	violationsVariable = "EVENKEEL_TEST_VIOLATIONS"
-	defaultViolations  = 10_000
-)
-
-func violations() int {
-	GinkgoHelper()
-	text := os.Getenv(violationsVariable)
-	if text == "" {
-		return defaultViolations
-	}
-	n, err := strconv.Atoi(text)
-	Expect(err).NotTo(HaveOccurred(), violationsVariable)
-	return n
-}
+const mebibyte = 1 << 20
 
 // encoded is the size of an object as etcd would take it, or more.
 func encoded(object client.Object) int {
@@ -47,10 +30,9 @@ func encoded(object client.Object) int {
 	return len(text)
 }
 
-var _ = Describe("Ten thousand violating objects", func() {
-	It("leave status, plan and slices bounded, far from etcd's limit", long, func(ctx context.Context) {
-		n := violations()
-		AddReportEntry("violating objects", n)
+var _ = Describe("Violating objects by the thousand", func() {
+	It("leave status, plan and slices bounded, far from etcd's limit", long, rig.Large, func(ctx context.Context) {
+		n := rig.Many(500, 10_000)
 		namespace := suite.Namespace(ctx, "bounds")
 		workqueue.ParallelizeUntil(ctx, 32, n, func(i int) {
 			defer GinkgoRecover()

@@ -28,12 +28,26 @@ const (
 	fewestWrites = 6
 )
 
+// Exhaustive reports whether loops try every position and fleets have their full size.
+func Exhaustive() bool { return os.Getenv(exhaustiveVariable) != "" }
+
+// Large labels the specs that use Many: make test-nightly runs them exhaustively.
+var Large = Label("large")
+
+// Many is the size of a fleet: all in an exhaustive run, fewer in any other.
+func Many(fewer, all int) int {
+	if Exhaustive() {
+		return all
+	}
+	return fewer
+}
+
 // AtWrites has attempt fault one write of a rollout, the nth from 1, and gives the number of writes that were faulted.
 // It tries a sample of the writes, or every write in an exhaustive run. A rollout that no fault reaches shows how many
 // writes there are.
 func AtWrites(attempt func(nth int) *faultproxy.Injection) (faulted int) {
 	GinkgoHelper()
-	if os.Getenv(exhaustiveVariable) != "" {
+	if Exhaustive() {
 		for attempt(faulted+1).Hits() == 1 {
 			faulted++
 		}
