@@ -43,8 +43,8 @@ func TestStagesThatProveNothingFail(t *testing.T) {
 		"fails":           {"A failure fails the run.", []string{"fails,fine"}, "1 passed, 1 failed, 0 skipped"},
 		"crashes":         {"No report, but an exit code.", []string{"crashes,fine"}, "1 passed, 1 failed, 0 skipped"},
 		"runs no test":    {"No report counts as a failure.", []string{"image,fine"}, "1 passed, 1 failed, 0 skipped"},
-		"is left out":     {"Only a pass is remembered.", []string{"image-if-changed"}, "0 passed, 1 failed, 0 skipped"},
-		"list is killed":  {"What comes after doesn't run.", []string{"fine", "killed,well"}, "1 passed, 1 failed, 0 skipped"},
+		"is left out":     {"A pass is kept.", []string{"image-if-changed"}, "0 passed, 1 failed, 0 skipped"},
+		"list is killed":  {"The rest has no row.", []string{"fine", "killed,well"}, "1 passed, 1 failed, 0 skipped"},
 		"only list dies":  {"There is no row at all.", []string{"killed"}, "0 passed, 1 failed, 0 skipped"},
 		"isn't any stage": {"A misspelt package has no test.", []string{"sources"}, "0 passed, 1 failed, 0 skipped"},
 	} {
