@@ -28,15 +28,15 @@ const (
 	fewestWrites = 6
 )
 
-// Exhaustive reports whether loops try every position and fleets have their full size.
-func Exhaustive() bool { return os.Getenv(exhaustiveVariable) != "" }
+// exhaustive reports whether loops try every position and fleets have their full size.
+func exhaustive() bool { return os.Getenv(exhaustiveVariable) != "" }
 
 // Large labels the specs that use Many: make test-nightly runs them exhaustively.
 var Large = Label("large")
 
 // Many is the size of a fleet: all in an exhaustive run, fewer in any other.
 func Many(fewer, all int) int {
-	if Exhaustive() {
+	if exhaustive() {
 		return all
 	}
 	return fewer
@@ -47,7 +47,7 @@ func Many(fewer, all int) int {
 // writes there are.
 func AtWrites(attempt func(nth int) *faultproxy.Injection) (faulted int) {
 	GinkgoHelper()
-	if Exhaustive() {
+	if exhaustive() {
 		for attempt(faulted+1).Hits() == 1 {
 			faulted++
 		}
