@@ -7,7 +7,7 @@ package v1alpha1
 // Another replica may know more or less for a while: each watches for itself. Absent without references.
 const ConditionReferencesKnown = "ReferencesKnown"
 
-// ReasonReferencesUnknown: the rule isn't enforced, since the objects of some kind that it references aren't known:
+// ReasonReferencesUnknown says that the rule isn't enforced, since the objects of some kind that it references aren't known:
 // the condition ReferencesKnown says why. It is tried again by itself.
 const ReasonReferencesUnknown = "ReferencesUnknown"
 

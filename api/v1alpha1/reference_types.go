@@ -2,8 +2,6 @@
 
 package v1alpha1
 
-import ()
-
 // ReferencedKind names objects that rules may reference besides the one that they judge:
 // those in namespaces as data.inventory.namespace[namespace][groupVersion][kind][name], the
 // others as data.inventory.cluster[groupVersion][kind][name], as Gatekeeper has it.

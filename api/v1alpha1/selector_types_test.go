@@ -22,8 +22,9 @@ func TestASelectorSelectsAsKubernetesDoes(t *testing.T) {
 		"none":                   {},
 		"one that says nothing":  {selector: &v1alpha1.LabelSelector{}, web: true, api: true},
 		"labels and expressions": {selector: both, narrows: true, web: true},
-		"a key that is missing": {selector: &v1alpha1.LabelSelector{MatchExpressions: []v1alpha1.LabelSelectorRequirement{
-			{Key: "stage", Operator: metav1.LabelSelectorOpDoesNotExist}}}, narrows: true, api: true},
+		"a key that is missing": {selector: &v1alpha1.LabelSelector{
+			MatchExpressions: []v1alpha1.LabelSelectorRequirement{
+				{Key: "stage", Operator: metav1.LabelSelectorOpDoesNotExist}}}, narrows: true, api: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			selector, err := tc.selector.Selector()
@@ -37,7 +38,8 @@ func TestASelectorSelectsAsKubernetesDoes(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (&v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"-": "a"}}).Selector(); err == nil {
+	if _, err := (&v1alpha1.LabelSelector{
+		MatchLabels: map[string]v1alpha1.LabelValue{"-": "a"}}).Selector(); err == nil {
 		t.Error("a key that no label can have is taken")
 	}
 }

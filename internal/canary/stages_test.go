@@ -90,7 +90,8 @@ func TestStages(t *testing.T) {
 }
 
 func TestReadStagesRefusesSelectorsThatCantBeRead(t *testing.T) {
-	bad := &v1alpha1.LabelSelector{MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "env", Operator: "Near"}}}
+	bad := &v1alpha1.LabelSelector{
+		MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "env", Operator: "Near"}}}
 	inStage, inCanary := strategy(nil), strategy(nil)
 	inStage.Stages = []v1alpha1.RolloutStage{
 		stage("a", "a"), {Name: "b", Selector: v1alpha1.TargetSelector{NamespaceSelector: bad}}}

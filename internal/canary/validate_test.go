@@ -275,5 +275,6 @@ func falls(problems []canary.Problem) bool {
 // stage chooses namespaces by their label env.
 func stage(name, env string) v1alpha1.RolloutStage {
 	return v1alpha1.RolloutStage{Name: name, Selector: v1alpha1.TargetSelector{
-		NamespaceSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": v1alpha1.LabelValue(env)}}}}
+		NamespaceSelector: &v1alpha1.LabelSelector{
+			MatchLabels: map[string]v1alpha1.LabelValue{"env": v1alpha1.LabelValue(env)}}}}
 }

@@ -98,7 +98,8 @@ const hat = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: sho
 
 func TestRun(t *testing.T) {
 	byLabel := aPolicy("by-label", hats, "ConfigMap")
-	byLabel.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"tier": "shop"}}
+	byLabel.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{
+		MatchLabels: map[string]v1alpha1.LabelValue{"tier": "shop"}}
 	inDefault := aPolicy("in-default", hats, "ConfigMap")
 	inDefault.Spec.Match.Namespaces = []string{"default"}
 	until := func(at time.Time) *v1alpha1.Waiver {

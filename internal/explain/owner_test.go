@@ -162,7 +162,8 @@ func TestWhatDependsOnANamespaceThatMayNotBeReadIsntKnown(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.ClusterRegoPolicy){
 		"free": func(*v1alpha1.ClusterRegoPolicy) {},
 		"selecting": func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"team": "a"}}
+			p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{
+				MatchLabels: map[string]v1alpha1.LabelValue{"team": "a"}}
 		},
 		"reading": func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Rego.Main = "package p\n\ndeny contains \"x\" if input.review.namespaceObject.metadata.labels.team\n"

@@ -53,9 +53,12 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 			kube.ConditionTrue(v1alpha1.ConditionOverridden, v1alpha1.ReasonPolicyOverridden, c.Override.String()))
 	}
 	known := referencesKnown(p, c)
-	if i := slices.IndexFunc(known, isFalse); i >= 0 && meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady) {
-		// It isn't enforced; the objects are listed again and again.
-		conditions = slices.DeleteFunc(conditions, func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionReady })
+	ready := meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady)
+	if i := slices.IndexFunc(known, isFalse); ready && i >= 0 {
+		conditions = slices.DeleteFunc(conditions, func(c metav1.Condition) bool {
+			return c.Type == v1alpha1.ConditionReady
+		})
+		// The rule isn't enforced. The objects are listed again and again.
 		conditions = append(conditions, kube.Underway(v1alpha1.ReasonReferencesUnknown, known[i].Message)...)
 	}
 	conditions = append(conditions, known...)

@@ -92,7 +92,7 @@ var _ = Describe("What is judged at its workload", func() {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, denyHostPath, fixture.Kinds("", "Pod"),
 			fixture.Unselected,
 			fixture.Enforced(v1alpha1.AdmissionDeny), func(p *v1alpha1.ClusterRegoPolicy) {
-				p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": "prod"}}
+				p.Spec.Match.NamespaceSelector = fixture.Selecting(map[string]string{"env": "prod"})
 			}))
 		sneaked := fixture.Deployment(namespace, "sneaked", mountsHost, func(o client.Object) {
 			none := int32(0)

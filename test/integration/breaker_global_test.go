@@ -33,7 +33,7 @@ var _ = Describe("The editor of one namespace", func() {
 					fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
 						s.Soak = &metav1.Duration{Duration: time.Minute}
 					}), func(p *v1alpha1.ClusterRegoPolicy) {
-						p.Spec.Match.ObjectSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"only": v1alpha1.LabelValue(key)}}
+						p.Spec.Match.ObjectSelector = fixture.Selecting(map[string]string{"only": key})
 					})
 				suite.CreatePolicy(ctx, policy)
 				Eventually(ctx, func(g Gomega) {

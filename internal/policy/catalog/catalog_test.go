@@ -98,7 +98,8 @@ func TestSnapshotEvaluatesWhatConcernsTheRequest(t *testing.T) {
 
 func TestSnapshotReportsErrorsAsVerdicts(t *testing.T) {
 	selects := saying("selects", "x")
-	selects.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"a": "b"}}
+	selects.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{
+		MatchLabels: map[string]v1alpha1.LabelValue{"a": "b"}}
 	slow := withRego("slow", "package p\n\nimport rego.v1\n\ndeny contains \"x\" if { some a in numbers.range(1, "+
 		"100000); some b in numbers.range(1, 100000); a + b == -1 }")
 	c := catalog.New(catalog.Options{TimeLimit: time.Second})
@@ -416,7 +417,8 @@ func TestAMalformedWaiverWaivesNothing(t *testing.T) {
 
 func TestDependsOnNamespace(t *testing.T) {
 	selecting := saying("selecting", "x")
-	selecting.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"team": "a"}}
+	selecting.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{
+		MatchLabels: map[string]v1alpha1.LabelValue{"team": "a"}}
 	broken := withRego("broken", "package p\n\ndeny contains input.review.namespaceObject if {")
 	c := newCatalog(t, selecting,
 		saying("speaking", "a namespaceObject isn't read"),

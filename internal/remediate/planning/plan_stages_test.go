@@ -20,7 +20,8 @@ import (
 )
 
 func byEnv(env string) v1alpha1.TargetSelector {
-	return v1alpha1.TargetSelector{NamespaceSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": v1alpha1.LabelValue(env)}}}
+	return v1alpha1.TargetSelector{NamespaceSelector: &v1alpha1.LabelSelector{
+		MatchLabels: map[string]v1alpha1.LabelValue{"env": v1alpha1.LabelValue(env)}}}
 }
 
 // stagedDraft holds a number of objects in each environment; "" is cluster scope,

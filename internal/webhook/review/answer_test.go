@@ -138,7 +138,8 @@ func (a *askedNamespaces) Get(_ context.Context, name string) (map[string]any, e
 
 func TestTheNamespaceOfWhatCantBeRead(t *testing.T) {
 	staging := func(p *v1alpha1.ClusterRegoPolicy) {
-		p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": "staging"}}
+		p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{
+			MatchLabels: map[string]v1alpha1.LabelValue{"env": "staging"}}
 	}
 	clusterScope := func(r tree) { delete(r, "namespace") }
 	for name, tc := range map[string]struct {

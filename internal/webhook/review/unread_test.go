@@ -97,7 +97,8 @@ func TestWhatCannotBeReadPassesWhereNothingWouldRefuse(t *testing.T) {
 	elsewhere := func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Match.ExcludedNamespaces = []string{"shop"} }
 	exempt := func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Exempt.Users = []string{"ann"} }
 	labelled := func(p *v1alpha1.ClusterRegoPolicy) {
-		p.Spec.Match.ObjectSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"tier": "web"}}
+		p.Spec.Match.ObjectSelector = &v1alpha1.LabelSelector{
+			MatchLabels: map[string]v1alpha1.LabelValue{"tier": "web"}}
 	}
 	cases := map[string]struct {
 		reason  string

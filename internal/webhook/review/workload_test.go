@@ -69,7 +69,8 @@ func TestAPodPassesForWhatStandsInItsWorkload(t *testing.T) {
 	}
 	selecting := func(key, value string) func(*v1alpha1.ClusterRegoPolicy) {
 		return func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{key: v1alpha1.LabelValue(value)}}
+			p.Spec.Match.NamespaceSelector = &v1alpha1.LabelSelector{
+				MatchLabels: map[string]v1alpha1.LabelValue{key: v1alpha1.LabelValue(value)}}
 		}
 	}
 	only := func(ops ...v1alpha1.Operation) func(*v1alpha1.ClusterRegoPolicy) {

@@ -241,8 +241,8 @@ func TestPolicyHandler(t *testing.T) {
 }
 
 func TestAPolicyThatActsWithoutARunbookIsAcceptedWithAWarning(t *testing.T) {
-	for action, want := range map[string]bool{"Deny": true, "Warn": false} {
-		p := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithAction(v1alpha1.AdmissionAction(action)))
+	for action, want := range map[v1alpha1.AdmissionAction]bool{"Deny": true, "Warn": false} {
+		p := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, webhooktest.WithAction(action))
 		p.Spec.RunbookURL = ""
 		review := webhooktest.Review("CREATE", policyTree(t, p), nil,
 			webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"))
