@@ -7,9 +7,12 @@ package v1alpha1
 // Another replica may know more or less for a while: each watches for itself. Absent without references.
 const ConditionReferencesKnown = "ReferencesKnown"
 
-// ReasonReferencesUnknown says that the rule isn't enforced, since the objects of some kind that it references aren't known:
-// the condition ReferencesKnown says why. It is tried again by itself.
-const ReasonReferencesUnknown = "ReferencesUnknown"
+// Reasons of a ClusterRegoPolicy's condition Ready with match.references.
+const (
+	// ReasonReferencesUnknown: the rule isn't enforced, since the objects of some kind that it references aren't known;
+	// the condition ReferencesKnown says why. The manager tries again.
+	ReasonReferencesUnknown = "ReferencesUnknown"
+)
 
 // Reasons of a ClusterRegoPolicy's condition ReferencesKnown, besides ReasonNotServed and ReasonTooLarge.
 // ReasonNotServed: the API server doesn't serve some kind. ReasonTooLarge: what is kept of some kind doesn't fit into
