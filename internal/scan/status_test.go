@@ -14,6 +14,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
 	"evenkeel.dev/evenkeel/internal/scan/index"
@@ -167,6 +168,10 @@ func TestARestartChangesNoCondition(t *testing.T) {
 			after: good, want: "Compiled"},
 		"what couldn't be listed stays so": {reason: "the alert goes on", before: incomplete, after: good,
 			want: "ScanIncomplete"},
+		"what isn't enforced stays so": {reason: "what it references may still be unknown", before: scanned,
+			change: func(p *v1alpha1.ClusterRegoPolicy) {
+				kube.SetConditions(p, epoch, kube.Underway(v1alpha1.ReasonReferencesUnknown, "too large")...)
+			}, after: good, want: "ReferencesUnknown"},
 		"a new spec is to be scanned": {
 			before: scanned, after: good, change: func(p *v1alpha1.ClusterRegoPolicy) { p.Generation++ },
 			want: "Scanning"},

@@ -138,7 +138,6 @@ func rows() map[string][]row {
 			{command: `evenkeel rollout override-windows NAME --reason REASON`, in: "outside its window",
 				says: "window"},
 			{command: `evenkeel rollout resume NAME`, in: "paused", says: "resumed"},
-			{command: `kubectl describe rego POLICY`, in: "paused", says: "Compiled"},
 			giveUp("no permission"),
 		},
 		"remediation-no-progress": {

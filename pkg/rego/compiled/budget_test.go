@@ -40,6 +40,8 @@ func TestABudgetStopsWhatTakesOrMakesTooMuch(t *testing.T) {
 			compiled.Budget{Steps: 150}, compiled.ErrSteps},
 		"values that are compared": {"q := [x | some x in input.list]\n" +
 			"p := [1 | some _ in input.list; q != input.list]", compiled.Budget{Steps: 250}, compiled.ErrSteps},
+		"values that differ": {"q := [y | some x in input.list; y := x + 1]\n" +
+			"p := [1 | some _ in input.list; not q == input.list]", compiled.Budget{Steps: 400}, nil},
 		"one of them is small": {`p := [1 | some _ in input.list; input.list != []]`, compiled.Budget{Steps: 150}, nil},
 		"elements of a set": {`p := {[(a * 100) + b, input.list] | some a in input.list; some b in input.list}`,
 			compiled.Budget{Steps: 15_000}, compiled.ErrSteps},
