@@ -80,7 +80,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !b.o.Policies.Complete() {
 		return ctrl.Result{RequeueAfter: catalog.Poll}, nil
 	}
-	cb, err := b.o.Cached.Get(ctx, request.Name)
+	cb, err := read(ctx, b.o.Client, request.Name)
 	if err != nil {
 		if !apierrors.IsNotFound(err) {
 			return ctrl.Result{}, err
@@ -157,7 +157,7 @@ func (b *Set) drop(ctx context.Context, cb *v1alpha1.RemediationBreaker) (bool, 
 		return true, b.write(ctx, before, cb, nil)
 	}
 	// What was written since it was read is news of it.
-	err = b.o.Store.Remove(ctx, cb)
+	err = b.o.Client.Delete(ctx, cb, client.Preconditions{UID: &cb.UID, ResourceVersion: &cb.ResourceVersion})
 	if apierrors.IsConflict(err) {
 		err = nil // that write is a change, and is looked at
 	}
@@ -172,7 +172,7 @@ func (b *Set) needed(ctx context.Context, cb *v1alpha1.RemediationBreaker) (bool
 	switch scope := cb.Spec.Scope; {
 	case cb.Spec.ForcedOpen(b.o.Clock.Now()):
 	case scope.Type == v1alpha1.BreakerScopeNamespace:
-		there, err := b.o.HasNamespace(ctx, scope.Namespace)
+		there, err := namespaceExists(ctx, b.o.Reader, scope.Namespace)
 		return there && !circuit.Idle(cb, b.o.Clock.Now()), err
 	case scope.Type == v1alpha1.BreakerScopePolicy:
 		return b.o.Policies.Snapshot().Definition(scope.Policy) != nil || !circuit.Outlived(cb, b.o.Clock.Now()), nil
@@ -206,7 +206,7 @@ func (b *Set) poll(cb *v1alpha1.RemediationBreaker) time.Duration {
 // gauge sets the figures of all breakers anew, so that they are right after a
 // restart and after a deletion too.
 func (b *Set) gauge(ctx context.Context) error {
-	list, err := b.o.Cached.All(ctx)
+	list, err := readAll(ctx, b.o.Client)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func TestAResetIsAuditedAndCarriedOutOnce(t *testing.T) {
 	cb.Spec.ResetToken = "1"
 	cb.Spec.Requests = []v1alpha1.RequestRecord{
 		{Action: v1alpha1.ActionReset, Token: "1", Reason: "the registry is back", User: "alice"}}
-	c.Must(c.Kept.WriteSpec(cb))
+	c.Must(c.Kept.Update(c.Ctx, cb))
 	st := c.Reconciled("policy-tags").Status
 	if st.State != v1alpha1.BreakerClosed || st.LastReset == nil || st.LastReset.By != "alice" ||
 		st.LastHandledResetToken != "1" {
@@ -71,7 +71,7 @@ func TestTheKillSwitchIsToldOnce(t *testing.T) {
 	}{{v1alpha1.BreakerForcedOpen, v1alpha1.EventKillSwitchOn}, {"", v1alpha1.EventKillSwitchOff}} {
 		cb := c.Read("global")
 		cb.Spec.Mode = step.forced
-		c.Must(c.Kept.WriteSpec(cb))
+		c.Must(c.Kept.Update(c.Ctx, cb))
 		c.Reconciled("global")
 		if told := c.Told(); !strings.Contains(told, step.tells) {
 			t.Errorf("forced %q tells %q", step.forced, told)
@@ -115,7 +115,7 @@ func TestANamespacesBreakerGoesWhenItIsNeededNoMore(t *testing.T) {
 			c.Must(c.Record(c.Ctx, c.Plan("a"), []rollout.Outcome{breakertest.Failed("f", "shop")}))
 			cb := c.Read("namespace-shop")
 			cb.Spec.Mode = tc.forced
-			c.Must(c.Kept.WriteSpec(cb))
+			c.Must(c.Kept.Update(c.Ctx, cb))
 			c.After(tc.after)
 			if got := c.Reconciled("namespace-shop"); (got != nil) != tc.stays {
 				t.Errorf("%s\nthe breaker stays: %t, want %t", tc.reason, got != nil, tc.stays)
@@ -174,12 +174,12 @@ func TestTheFiguresAreRightAfterARestartAndADeletion(t *testing.T) {
 	if p, n, g := figure("tags", "Policy"), figure("", "Namespace"), figure("", "Global"); p != 1 || n != 1 || g != 0 {
 		t.Errorf("after a restart: policy %v, namespaces %v, global %v", p, n, g)
 	}
-	c.Must(c.Kept.Remove(c.Ctx, c.Read("policy-tags")))
+	c.Must(c.Kept.Delete(c.Ctx, c.Read("policy-tags")))
 	c.Reconciled("policy-tags")
 	if n := len(c.Figures("evenkeel_breaker_open")); n != 2 {
 		t.Errorf("after its deletion %d breakers are shown, want the global one and the namespaces", n)
 	}
-	c.Must(c.Kept.Remove(c.Ctx, c.Read("global")))
+	c.Must(c.Kept.Delete(c.Ctx, c.Read("global")))
 	if c.Reconciled("global") == nil {
 		t.Error("the kill switch isn't there after its deletion")
 	}

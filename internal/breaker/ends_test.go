@@ -23,7 +23,7 @@ func heldFor(c *breakertest.Circuit, name string, d time.Duration) *v1alpha1.Rem
 	cb.Spec.Mode, cb.Spec.ForcedOpenUntil = v1alpha1.BreakerForcedOpen, &metav1.Time{Time: c.Time.Now().Add(d)}
 	cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42",
 		Time: metav1.NewTime(c.Time.Now()), Until: cb.Spec.ForcedOpenUntil}}
-	c.Must(c.Kept.WriteSpec(cb))
+	c.Must(c.Kept.Update(c.Ctx, cb))
 	return c.Reconciled(name)
 }
 

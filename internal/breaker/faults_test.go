@@ -8,13 +8,10 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -24,33 +21,37 @@ import (
 	"evenkeel.dev/evenkeel/test/breakertest"
 )
 
-// faulty keeps breakers in memory, and fails where it is told to.
+// faulty is how a client fails.
 type faulty struct {
-	*breakertest.Memory
 	all error
 	// get and write fail for the breaker of that name.
 	get, write map[string]error
 }
 
-func (f *faulty) Get(ctx context.Context, name string) (*v1alpha1.RemediationBreaker, error) {
-	if err := f.get[name]; err != nil {
-		return nil, err
-	}
-	return f.Memory.Get(ctx, name)
-}
-
-func (f *faulty) All(ctx context.Context) ([]v1alpha1.RemediationBreaker, error) {
-	if f.all != nil {
-		return nil, f.all
-	}
-	return f.Memory.All(ctx)
-}
-
-func (f *faulty) WriteStatus(ctx context.Context, before, cb *v1alpha1.RemediationBreaker) error {
-	if err := f.write[cb.Name]; err != nil {
-		return err
-	}
-	return f.Memory.WriteStatus(ctx, before, cb)
+// over is the client that keeps the breakers, with its failures.
+func (f faulty) over(kept *breakertest.Memory) client.Client {
+	return interceptor.NewClient(kept, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object,
+			opts ...client.GetOption) error {
+			if err := f.get[key.Name]; err != nil {
+				return err
+			}
+			return c.Get(ctx, key, obj, opts...)
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if f.all != nil {
+				return f.all
+			}
+			return c.List(ctx, list, opts...)
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, _ string, obj client.Object,
+			opts ...client.SubResourceUpdateOption) error {
+			if err := f.write[obj.GetName()]; err != nil {
+				return err
+			}
+			return c.Status().Update(ctx, obj, opts...)
+		},
+	})
 }
 
 // What the API server doesn't answer is an error wherever it is asked, and nothing is let through for it.
@@ -120,9 +121,9 @@ func TestErrorsOfTheStoreArrive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := breakertest.New(t)
-			tc.store.Memory, tc.cache.Memory = c.Kept, c.Kept
+			tc.cache.write = tc.store.write
 			c.With(func(o *breaker.Options) {
-				o.Store, o.Cached, o.Metrics = &tc.store, &tc.cache, prometheus.NewRegistry()
+				o.Reader, o.Client, o.Metrics = tc.store.over(c.Kept), tc.cache.over(c.Kept), prometheus.NewRegistry()
 			})
 			if err := tc.do(c); errors.Is(err, down) == tc.passes {
 				t.Errorf("got %v", err)
@@ -151,8 +152,8 @@ func TestAConflictIsTriedAgainQuietly(t *testing.T) {
 	} {
 		c := breakertest.New(t)
 		c.Opened("1")
-		store := &faulty{Memory: c.Kept, write: map[string]error{"policy-tags": tc.fails}}
-		c.With(func(o *breaker.Options) { o.Store, o.Metrics = store, prometheus.NewRegistry() })
+		store := faulty{write: map[string]error{"policy-tags": tc.fails}}.over(c.Kept)
+		c.With(func(o *breaker.Options) { o.Client, o.Metrics = store, prometheus.NewRegistry() })
 		got, err := c.Control.Reconcile(c.Ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: "policy-tags"}})
 		if got != tc.again || !errors.Is(err, tc.want) {
 			t.Errorf("%s: got %+v, %v, want %+v, %v", name, got, err, tc.again, tc.want)
@@ -160,32 +161,29 @@ func TestAConflictIsTriedAgainQuietly(t *testing.T) {
 	}
 }
 
-func TestWhatTheAPIServerSaysOfBreakersAndNamespaces(t *testing.T) {
+func TestABreakerGoesWithItsNamespaceAsFarAsTheAPIServerSays(t *testing.T) {
 	down := errors.New("the server is down")
-	there := fake.NewClientBuilder().WithScheme(scheme.Scheme).
-		WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}).Build()
-	broken := interceptor.NewClient(there, interceptor.Funcs{
-		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-			return down
-		},
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return down },
-	})
 	for name, tc := range map[string]struct {
-		reader client.Reader
-		in     string
-		want   bool
-		err    error
+		there, gone bool
+		err         error
 	}{
-		"it is there":  {reader: there, in: "shop", want: true},
-		"it is gone":   {reader: there, in: "cart"},
-		"nobody knows": {reader: broken, in: "shop", err: down},
+		"it is there":  {there: true},
+		"it is gone":   {gone: true},
+		"nobody knows": {err: down},
 	} {
-		if got, err := breaker.NamespaceExists(tc.reader)(t.Context(), tc.in); got != tc.want ||
-			!errors.Is(err, tc.err) {
-			t.Errorf("%s: got %t, %v, want %t, %v", name, got, err, tc.want, tc.err)
+		idle := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "namespace-shop",
+			CreationTimestamp: metav1.NewTime(breakertest.Noon)},
+			Spec: v1alpha1.RemediationBreakerSpec{Scope: breaker.NamespaceScope("shop")}}
+		c := breakertest.New(t, idle)
+		c.Kept.Namespaces["shop"] = tc.there
+		reader := faulty{get: map[string]error{"shop": tc.err}}.over(c.Kept)
+		c.With(func(o *breaker.Options) { o.Reader, o.Metrics = reader, prometheus.NewRegistry() })
+		_, err := c.Control.Reconcile(c.Ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: "namespace-shop"}})
+		if !errors.Is(err, tc.err) {
+			t.Errorf("%s: got %v, want %v", name, err, tc.err)
 		}
-	}
-	if _, err := breaker.NewReader(broken).All(t.Context()); !errors.Is(err, down) {
-		t.Errorf("got %v, want %v", err, down)
+		if gone := c.Read("namespace-shop") == nil; gone != tc.gone {
+			t.Errorf("%s: the breaker is gone: %t, want %t", name, gone, tc.gone)
+		}
 	}
 }

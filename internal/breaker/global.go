@@ -14,7 +14,7 @@ import (
 // tripGlobal opens the global breaker when enough policies' breakers are open, and
 // closes it when they were all that held it open and do so no more.
 func (b *Set) tripGlobal(ctx context.Context, rem *v1alpha1.Remediation) error {
-	list, err := b.o.Store.All(ctx)
+	list, err := readAll(ctx, b.o.Reader)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (b *Set) released(ctx context.Context, st v1alpha1.RemediationBreakerStatus
 	if !circuit.HeldByPolicies(&st) {
 		return st
 	}
-	list, err := b.o.Store.All(ctx)
+	list, err := readAll(ctx, b.o.Reader)
 	if err != nil || circuit.TripGlobal(b.openPolicies(list)) {
 		return st
 	}
@@ -64,7 +64,7 @@ func (b *Set) released(ctx context.Context, st v1alpha1.RemediationBreakerStatus
 // globalHeld says whether the global breaker may be open for policies' breakers, as
 // the cache knows it.
 func (b *Set) globalHeld(ctx context.Context) (bool, error) {
-	cb, err := b.o.Cached.Get(ctx, v1alpha1.GlobalBreakerName)
+	cb, err := read(ctx, b.o.Client, v1alpha1.GlobalBreakerName)
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
 	}

@@ -26,8 +26,8 @@ func TestOneNamespaceOpensNoGlobalBreaker(t *testing.T) {
 			t.Fatalf("the breaker of %s is %s", policy, st)
 		}
 		again := breakertest.New(t) // as after a restart: all is in the breakers' status
-		again.Kept, again.Namespaces = c.Kept, c.Namespaces
-		again.With(func(o *breaker.Options) { o.Store, o.Cached, o.Metrics = c.Kept, c.Kept, prometheus.NewRegistry() })
+		again.Kept = c.Kept
+		again.With(func(o *breaker.Options) { o.Reader, o.Client, o.Metrics = c.Kept, c.Kept, prometheus.NewRegistry() })
 		c = again
 		c.Reconciled("policy-" + policy)
 		c.Reconciled("global")
@@ -72,7 +72,7 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 			c.Reconciled("policy-tags")
 		},
 		"one is gone": func(c *breakertest.Circuit) {
-			c.Must(c.Kept.Remove(c.Ctx, c.Read("policy-tags")))
+			c.Must(c.Kept.Delete(c.Ctx, c.Read("policy-tags")))
 			c.Reconciled("policy-tags")
 		},
 		"they have cooled down, and nobody looked": func(c *breakertest.Circuit) {
@@ -80,7 +80,7 @@ func TestTheGlobalBreakerClosesWithThePolicies(t *testing.T) {
 			c.Reconciled("global")
 		},
 		"one is gone, and a plan asks": func(c *breakertest.Circuit) {
-			c.Must(c.Kept.Remove(c.Ctx, c.Read("policy-tags")))
+			c.Must(c.Kept.Delete(c.Ctx, c.Read("policy-tags")))
 			if gate := c.Admitted(c.Plan("a")); gate.Closed {
 				c.Errorf("the plan is held: %+v", gate)
 			}

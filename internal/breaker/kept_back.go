@@ -19,7 +19,7 @@ func (b *Set) KeptBack(ctx context.Context, policyName string) (map[string]strin
 
 // keptBack asks for one of the policy's plans, which may have the permits.
 func (b *Set) keptBack(ctx context.Context, policyName string, rem *v1alpha1.Remediation) (map[string]string, error) {
-	list, err := b.o.Store.All(ctx)
+	list, err := readAll(ctx, b.o.Reader)
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func (b *Set) Mode(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, mode v1
 // Demoted says whether only dry runs are made for a policy, as the cache knows it:
 // whoever writes asks the breaker itself, anew.
 func (b *Set) Demoted(ctx context.Context, policy string) (*v1alpha1.BreakerDemotion, error) {
-	cb, err := b.o.Cached.Get(ctx, breakerName(PolicyScope(policy)))
+	cb, err := read(ctx, b.o.Client, breakerName(PolicyScope(policy)))
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}

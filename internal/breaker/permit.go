@@ -12,7 +12,7 @@ import (
 // HeldBy says whether a plan holds any permit, as the cache knows it: one that it
 // doesn't know yet is given back at the next look.
 func (b *Set) HeldBy(ctx context.Context, rem *v1alpha1.Remediation) (bool, error) {
-	list, err := b.o.Cached.All(ctx)
+	list, err := readAll(ctx, b.o.Client)
 	if err != nil {
 		return false, err
 	}
@@ -40,7 +40,7 @@ func (b *Set) releaseNamespaces(ctx context.Context, rem *v1alpha1.Remediation) 
 
 func (b *Set) releaseWhere(ctx context.Context, rem *v1alpha1.Remediation,
 	where func(v1alpha1.BreakerScope) bool) error {
-	list, err := b.o.Store.All(ctx)
+	list, err := readAll(ctx, b.o.Reader)
 	if err != nil {
 		return err
 	}

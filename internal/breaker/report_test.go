@@ -47,7 +47,7 @@ func reset(c *breakertest.Circuit) {
 	cb := c.Read("policy-tags")
 	cb.Spec.ResetToken = "again"
 	cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionReset, Token: "again", User: "ada"}}
-	c.Must(c.Kept.WriteSpec(cb))
+	c.Must(c.Kept.Update(c.Ctx, cb))
 	c.Reconciled("policy-tags")
 }
 

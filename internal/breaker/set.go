@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
@@ -50,11 +51,9 @@ type Analyzer interface {
 
 // Options are what the circuit breakers need.
 type Options struct {
-	// Store keeps the breakers; Cached reads what may be a little old.
-	Store  Store
-	Cached Reader
-	// HasNamespace says whether a namespace is there.
-	HasNamespace func(ctx context.Context, name string) (bool, error)
+	// Reader reads the API server without a cache. Client writes, and reads what may be a little old.
+	Reader client.Reader
+	Client client.Client
 	// Policies is the catalog, and Findings the scan's index.
 	Policies Policies
 	Findings Findings
@@ -110,7 +109,7 @@ func (b *Set) write(ctx context.Context, before, cb *v1alpha1.RemediationBreaker
 	now := b.o.Clock.Now()
 	cb.Status = circuit.Held(circuit.Named(cb.Status, cb.Name), &cb.Spec, now)
 	kube.SetConditions(seenBreaker{cb, now}, now, breakerConditions(cb, now)...)
-	if err := b.o.Store.WriteStatus(ctx, before, cb); err != nil {
+	if err := kube.NewStatusWriter(b.o.Client, before).Write(ctx, cb, v1alpha1.FieldManager); err != nil {
 		return err
 	}
 	b.metrics.transition(before, cb)
@@ -172,7 +171,7 @@ func (b *Set) reportDemotion(was, is *v1alpha1.BreakerDemotion, cb *v1alpha1.Rem
 // Ensure reads a breaker anew, and makes it when there is none.
 func (b *Set) Ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1alpha1.RemediationBreaker, error) {
 	name := breakerName(scope)
-	cb, err := b.o.Store.Get(ctx, name)
+	cb, err := read(ctx, b.o.Reader, name)
 	if err == nil && cb.Spec.Scope != scope {
 		return nil, fmt.Errorf("circuit breaker %s covers %+v, not what its name says: delete it", name, cb.Spec.Scope)
 	}
@@ -184,9 +183,9 @@ func (b *Set) Ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1alpha
 	if scope.Policy != "" {
 		cb.Labels = map[string]string{v1alpha1.LabelPolicy: scope.Policy}
 	}
-	err = b.o.Store.Create(ctx, cb)
+	err = b.o.Client.Create(ctx, cb, client.FieldOwner(v1alpha1.FieldManager))
 	if apierrors.IsAlreadyExists(err) {
-		return b.o.Store.Get(ctx, name) // somebody else made it meanwhile
+		return read(ctx, b.o.Reader, name) // somebody else made it meanwhile
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make circuit breaker %s: %w", name, err)
@@ -196,7 +195,7 @@ func (b *Set) Ensure(ctx context.Context, scope v1alpha1.BreakerScope) (*v1alpha
 
 // inNamespaces reads the namespaces' breakers anew, by namespace.
 func (b *Set) inNamespaces(ctx context.Context) (map[string]*v1alpha1.RemediationBreaker, error) {
-	list, err := b.o.Store.All(ctx)
+	list, err := readAll(ctx, b.o.Reader)
 	if err != nil {
 		return nil, err
 	}

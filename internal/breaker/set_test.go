@@ -10,8 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
@@ -79,19 +77,16 @@ func TestABreakerThatCannotBeReadIsOpen(t *testing.T) {
 }
 
 func TestABreakerThatIsReadWithoutItsSpecIsAnError(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	mark := map[string]string{v1alpha1.AnnotationMalformed: "mode: bad"}
-	store := breaker.NewReader(fake.NewClientBuilder().WithScheme(scheme).WithObjects(
-		&v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global", Annotations: mark}},
-		&v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "policy-tags"}},
-	).Build())
-	if _, err := store.Get(t.Context(), "global"); err == nil || !strings.Contains(err.Error(), "mode: bad") {
+	c := breakertest.New(t,
+		&v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global", Annotations: mark},
+			Spec: v1alpha1.RemediationBreakerSpec{Scope: breaker.GlobalScope()}},
+		&v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "policy-tags"},
+			Spec: v1alpha1.RemediationBreakerSpec{Scope: breaker.PolicyScope("tags")}})
+	if _, err := c.Ensure(c.Ctx, breaker.GlobalScope()); err == nil || !strings.Contains(err.Error(), "mode: bad") {
 		t.Errorf("it is read with the error %v", err)
 	}
-	if _, err := store.Get(t.Context(), "policy-tags"); err != nil {
+	if _, err := c.Ensure(c.Ctx, breaker.PolicyScope("tags")); err != nil {
 		t.Errorf("a sound one is read with the error %v", err)
 	}
 }

@@ -85,9 +85,7 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 	o := c.o
 	recorder := events.NewRecorder(mgr.GetEventRecorder("evenkeel"))
 	reader, writer := mgr.GetAPIReader(), mgr.GetClient()
-	b := breaker.New(breaker.Options{Store: breaker.NewStore(reader, writer),
-		Cached:       breaker.NewReader(mgr.GetClient()),
-		HasNamespace: breaker.NamespaceExists(reader), Policies: o.Policies, Findings: o.Findings,
+	b := breaker.New(breaker.Options{Reader: reader, Client: writer, Policies: o.Policies, Findings: o.Findings,
 		Analyzer: o.Analyzer, SLO: o.SLO, SLOInterval: o.SLOInterval, StormInterval: o.StormInterval,
 		Clock: o.Clock, Events: recorder, Metrics: o.Metrics})
 	slices := record.NewCache(reader)

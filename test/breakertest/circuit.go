@@ -67,8 +67,6 @@ type Circuit struct {
 	recorded chan string
 	registry *prometheus.Registry
 	Kept     *Memory
-	// Namespaces are those that are there.
-	Namespaces map[string]bool
 }
 
 // New makes the breakers, with those that are kept already.
@@ -77,10 +75,10 @@ func New(t *testing.T, kept ...*v1alpha1.RemediationBreaker) *Circuit {
 	c := &Circuit{T: t, Ctx: t.Context(), Time: clocktesting.NewFakePassiveClock(Noon),
 		Catalog: catalog.New(catalog.Options{}),
 		Answers: &Analyzer{Answers: map[string]float64{}}, registry: prometheus.NewRegistry(), Scan: &Scan{},
-		Kept: MemoryOf(kept...), Namespaces: map[string]bool{}}
+		Kept: MemoryOf(kept...)}
 	recorder := clientevents.NewFakeRecorder(100)
 	c.recorded = recorder.Events
-	c.options = breaker.Options{Store: c.Kept, Cached: c.Kept, HasNamespace: c.isThere, Policies: c.Catalog,
+	c.options = breaker.Options{Reader: c.Kept, Client: c.Kept, Policies: c.Catalog,
 		Findings: c.Scan, Analyzer: c.Answers,
 		Clock: c.Time, Events: events.NewRecorder(recorder), Metrics: c.registry}
 	c.With(func(*breaker.Options) {})
@@ -107,9 +105,8 @@ func (c *Circuit) Change(scope v1alpha1.BreakerScope, change func(*v1alpha1.Reme
 	c.Helper()
 	cb, err := c.Ensure(c.Ctx, scope)
 	c.Must(err)
-	before := cb.DeepCopy()
 	change(cb)
-	c.Must(c.Kept.WriteStatus(c.Ctx, before, cb))
+	c.Must(c.Kept.Status().Update(c.Ctx, cb))
 }
 
 // Figures are the values of a gauge by its labels' values, in the order of their names.
@@ -184,7 +181,8 @@ func (c *Circuit) Admitted(rem *v1alpha1.Remediation) rollout.Gate {
 // Read reads a breaker; nil when there is none.
 func (c *Circuit) Read(name string) *v1alpha1.RemediationBreaker {
 	c.Helper()
-	cb, err := c.Kept.Get(c.Ctx, name)
+	cb := &v1alpha1.RemediationBreaker{}
+	err := c.Kept.Get(c.Ctx, client.ObjectKey{Name: name}, cb)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -195,13 +193,9 @@ func (c *Circuit) Read(name string) *v1alpha1.RemediationBreaker {
 // In makes namespaces.
 func (c *Circuit) In(namespaces ...string) *Circuit {
 	for _, name := range namespaces {
-		c.Namespaces[name] = true
+		c.Kept.Namespaces[name] = true
 	}
 	return c
-}
-
-func (c *Circuit) isThere(_ context.Context, namespace string) (bool, error) {
-	return c.Namespaces[namespace], nil
 }
 
 // Reconciled lets the breakers' controller look at one.

@@ -9,19 +9,24 @@ import (
 	"slices"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// Memory keeps breakers in memory, by name.
+// Memory is a client that keeps breakers in memory, by name. It is much faster than controller-runtime's
+// fake client, which matters to the models that ask the breakers thousands of times.
 type Memory struct {
+	client.WithWatch
 	Kept map[string]*v1alpha1.RemediationBreaker
+	// Namespaces are those that are there.
+	Namespaces map[string]bool
 	// made counts what was ever created: each has another UID.
 	made int
-	// Writes counts the writes of a status that changed it.
+	// Writes counts the writes of a status.
 	Writes int
 	// Unreadable makes every read of one fail.
 	Unreadable bool
@@ -29,7 +34,7 @@ type Memory struct {
 
 // MemoryOf keeps some breakers.
 func MemoryOf(breakers ...*v1alpha1.RemediationBreaker) *Memory {
-	m := &Memory{Kept: map[string]*v1alpha1.RemediationBreaker{}}
+	m := &Memory{Kept: map[string]*v1alpha1.RemediationBreaker{}, Namespaces: map[string]bool{}}
 	for _, cb := range breakers {
 		m.Kept[cb.Name] = m.born(cb)
 	}
@@ -43,81 +48,98 @@ func (m *Memory) born(cb *v1alpha1.RemediationBreaker) *v1alpha1.RemediationBrea
 	return made
 }
 
-// Get reads a breaker.
-func (m *Memory) Get(_ context.Context, name string) (*v1alpha1.RemediationBreaker, error) {
-	switch cb := m.Kept[name]; {
+func breakers() schema.GroupResource {
+	return v1alpha1.GroupVersion.WithResource("remediationbreakers").GroupResource()
+}
+
+// Get reads a breaker, or the metadata of a namespace.
+func (m *Memory) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	into, isBreaker := obj.(*v1alpha1.RemediationBreaker)
+	switch cb := m.Kept[key.Name]; {
+	case !isBreaker && m.Namespaces[key.Name]:
+		return nil
+	case !isBreaker:
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, key.Name)
 	case m.Unreadable:
-		return nil, errors.New("etcd is down")
+		return errors.New("etcd is down")
 	case cb == nil:
-		return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("remediationbreakers").GroupResource(),
-			name)
+		return apierrors.NewNotFound(breakers(), key.Name)
 	default:
-		return cb.DeepCopy(), nil
+		cb.DeepCopyInto(into)
+		return nil
 	}
 }
 
-// All are the breakers, by name.
-func (m *Memory) All(context.Context) ([]v1alpha1.RemediationBreaker, error) {
-	var all []v1alpha1.RemediationBreaker
+// List lists the breakers, by name.
+func (m *Memory) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	all := list.(*v1alpha1.RemediationBreakerList)
 	for _, name := range slices.Sorted(maps.Keys(m.Kept)) {
-		all = append(all, *m.Kept[name].DeepCopy())
+		all.Items = append(all.Items, *m.Kept[name].DeepCopy())
 	}
-	return all, nil
+	return nil
 }
 
 // Create keeps a new breaker.
-func (m *Memory) Create(_ context.Context, cb *v1alpha1.RemediationBreaker) error {
+func (m *Memory) Create(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
+	cb := obj.(*v1alpha1.RemediationBreaker)
 	m.Kept[cb.Name] = m.born(cb)
 	m.Kept[cb.Name].DeepCopyInto(cb)
 	return nil
 }
 
-// WriteStatus keeps a status, or conflicts as the API server does.
-func (m *Memory) WriteStatus(_ context.Context, _, cb *v1alpha1.RemediationBreaker) error {
-	kept, err := m.unchanged(cb)
+// Delete deletes a breaker, or conflicts as the API server does with the preconditions of the manager.
+func (m *Memory) Delete(_ context.Context, obj client.Object, _ ...client.DeleteOption) error {
+	if _, err := m.unchanged(obj); err != nil {
+		return err
+	}
+	delete(m.Kept, obj.GetName())
+	return nil
+}
+
+// Update writes a spec, which is what a person does.
+func (m *Memory) Update(_ context.Context, obj client.Object, _ ...client.UpdateOption) error {
+	kept, err := m.unchanged(obj)
 	if err != nil {
 		return err
 	}
-	if equality.Semantic.DeepEqual(kept.Status, cb.Status) {
-		return nil // as kube.StatusWriter does
-	}
-	m.Writes++
-	cb.Status.DeepCopyInto(&kept.Status)
-	m.written(kept, cb)
+	obj.(*v1alpha1.RemediationBreaker).Spec.DeepCopyInto(&kept.Spec)
+	m.written(kept, obj)
 	return nil
 }
 
-// Remove deletes a breaker, or conflicts as the API server does.
-func (m *Memory) Remove(_ context.Context, cb *v1alpha1.RemediationBreaker) error {
-	if _, err := m.unchanged(cb); err != nil {
-		return err
-	}
-	delete(m.Kept, cb.Name)
-	return nil
+// Status writes statuses.
+func (m *Memory) Status() client.SubResourceWriter { return statuses{m: m} }
+
+// SubResource writes statuses.
+func (m *Memory) SubResource(string) client.SubResourceClient { return statuses{m: m} }
+
+type statuses struct {
+	client.SubResourceClient
+	m *Memory
 }
 
-// WriteSpec is what a person does.
-func (m *Memory) WriteSpec(cb *v1alpha1.RemediationBreaker) error {
-	kept, err := m.unchanged(cb)
+// Update keeps a status, or conflicts as the API server does.
+func (s statuses) Update(_ context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
+	kept, err := s.m.unchanged(obj)
 	if err != nil {
 		return err
 	}
-	cb.Spec.DeepCopyInto(&kept.Spec)
-	m.written(kept, cb)
+	s.m.Writes++
+	obj.(*v1alpha1.RemediationBreaker).Status.DeepCopyInto(&kept.Status)
+	s.m.written(kept, obj)
 	return nil
 }
 
-func (m *Memory) written(kept, cb *v1alpha1.RemediationBreaker) {
+func (m *Memory) written(kept *v1alpha1.RemediationBreaker, obj client.Object) {
 	kept.ResourceVersion += "1"
-	cb.ResourceVersion = kept.ResourceVersion
+	obj.SetResourceVersion(kept.ResourceVersion)
 }
 
 // unchanged is what is kept of a breaker, or a conflict when it isn't what was read.
-func (m *Memory) unchanged(cb *v1alpha1.RemediationBreaker) (*v1alpha1.RemediationBreaker, error) {
-	kept := m.Kept[cb.Name]
-	if kept == nil || kept.UID != cb.UID || kept.ResourceVersion != cb.ResourceVersion {
-		return nil, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("remediationbreakers").GroupResource(),
-			cb.Name, errors.New("it was written since"))
+func (m *Memory) unchanged(obj client.Object) (*v1alpha1.RemediationBreaker, error) {
+	kept := m.Kept[obj.GetName()]
+	if kept == nil || kept.UID != obj.GetUID() || kept.ResourceVersion != obj.GetResourceVersion() {
+		return nil, apierrors.NewConflict(breakers(), obj.GetName(), errors.New("it was written since"))
 	}
 	return kept, nil
 }

@@ -115,20 +115,19 @@ func (p *Previewer) permissions(ctx context.Context, out *preview.Plan, rem *v1a
 // breakers tells of those that let nothing through, by what they have recorded.
 func (p *Previewer) breakers(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation,
 	targets []v1alpha1.ObjectReference) error {
-	known, err := breaker.NewReader(p.Reader).All(ctx)
-	if notInstalled(err) {
+	known := &v1alpha1.RemediationBreakerList{}
+	if err := p.Reader.List(ctx, known); notInstalled(err) {
 		return nil
+	} else if err != nil {
+		return fmt.Errorf("list circuit breakers: %w", err)
 	}
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(known, func(a, b v1alpha1.RemediationBreaker) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(known.Items, func(a, b v1alpha1.RemediationBreaker) int { return cmp.Compare(a.Name, b.Name) })
 	inNamespace := map[string]int{}
 	for _, t := range targets {
 		inNamespace[t.Namespace]++
 	}
-	for i := range known {
-		cb := &known[i]
+	for i := range known.Items {
+		cb := &known.Items[i]
 		only := ""
 		switch scope := cb.Spec.Scope; scope.Type {
 		case v1alpha1.BreakerScopePolicy:
