@@ -28,7 +28,7 @@ its latest plan is meant.`,
 	command.TakesCommand(cmd)
 	flags := connect.TakesCluster(cmd)
 	cmd.AddCommand(newGetCommand(flags), newHistoryCommand(flags), newUndoCommand(flags),
-		newApproveCommand(flags), newOverrideCommand(flags), newPauseCommand(flags))
+		newApproveCommand(flags))
 	for _, word := range rolloutWords() {
 		cmd.AddCommand(newWordCommand(flags, word))
 	}

@@ -3,6 +3,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -19,6 +20,11 @@ import (
 // rolloutWord is one thing that a person can say of a rollout.
 type rolloutWord struct {
 	name, short, long string
+	// args follows NAME in the usage line. Empty example: one with the name alone.
+	args, example string
+	// takes adds flags of its own, and check refuses what they and the reason say, before the cluster is asked.
+	takes func(*cobra.Command)
+	check func(cmd *cobra.Command, reason string) error
 	// comments says whether the reason is given by --comment, for it is part of an answer.
 	comments bool
 	// say does it, and tells what was done.
@@ -27,6 +33,7 @@ type rolloutWord struct {
 
 func rolloutWords() []rolloutWord {
 	return []rolloutWord{
+		pauseWord(), overrideWord(),
 		{name: "resume", short: "Resume a paused rollout", say: resume,
 			long: "Resume lets a paused rollout go on.\n" + needs("pause")},
 		{name: "abort", short: "Roll back the current wave and abort the rollout", say: abort,
@@ -45,12 +52,17 @@ func rolloutWords() []rolloutWord {
 func newWordCommand(flags *connect.Flags, word rolloutWord) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:     word.name + " NAME",
+		Use:     word.name + " NAME" + word.args,
 		Short:   word.short,
 		Long:    word.long,
-		Example: "  evenkeel rollout " + word.name + " privileged-containers",
+		Example: cmp.Or(word.example, "  evenkeel rollout "+word.name+" privileged-containers"),
 		Args:    command.TakesArguments(1, 1, "Remediation or policy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if word.check != nil {
+				if err := word.check(cmd, reason); err != nil {
+					return err
+				}
+			}
 			c, rem, err := planNamed(cmd.Context(), flags, args[0])
 			if err != nil {
 				return err
@@ -62,6 +74,9 @@ func newWordCommand(flags *connect.Flags, word rolloutWord) *cobra.Command {
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 			return err
 		},
+	}
+	if word.takes != nil {
+		word.takes(cmd)
 	}
 	connect.Completes(cmd, flags, planNames, connect.PolicyNames)
 	if word.comments {
