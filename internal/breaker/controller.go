@@ -5,6 +5,7 @@ package breaker
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,6 +103,9 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // gone is what the deletion of a breaker asks for. The kill switch must be there
 // before anybody needs it.
 func (b *Set) gone(ctx context.Context, breaker string) error {
+	if policy, is := strings.CutPrefix(breaker, v1alpha1.PolicyBreakerPrefix); is {
+		b.metrics.gone(policy)
+	}
 	if breaker == v1alpha1.GlobalBreakerName {
 		if _, err := b.Ensure(ctx, GlobalScope()); err != nil {
 			return err

@@ -3,7 +3,6 @@
 package breaker
 
 import (
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,14 +15,10 @@ type metrics struct {
 	open, demoted *prometheus.GaugeVec
 	transitions   *prometheus.CounterVec
 	resets        *prometheus.CounterVec
-
-	mu sync.Mutex
-	// shown are the policies that the gauges show, so that one that is gone leaves.
-	shown map[string]bool
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	m := &metrics{shown: map[string]bool{},
+	m := &metrics{
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "evenkeel_breaker_open",
 			Help: "Circuit breakers that aren't closed: 0 or 1, and for scope Namespace the number of them. Labels: " +
 				"scope (Global, Policy or Namespace), policy (empty but for Policy)."}, []string{"scope", "policy"}),
@@ -52,9 +47,7 @@ func (m *metrics) transition(before, cb *v1alpha1.RemediationBreaker) {
 
 // set shows the state of all breakers. Namespaces have no label: they are counted.
 func (m *metrics) set(list []v1alpha1.RemediationBreaker, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	shown, inNamespaces := map[string]bool{}, 0.0
+	inNamespaces := 0.0
 	for _, cb := range list {
 		open := one(cb.Spec.ForcedOpen(now) || cb.Status.State != v1alpha1.BreakerClosed && cb.Status.State != "")
 		policy := cb.Spec.Scope.Policy
@@ -63,20 +56,18 @@ func (m *metrics) set(list []v1alpha1.RemediationBreaker, now time.Time) {
 			inNamespaces += open
 			continue
 		case v1alpha1.BreakerScopePolicy:
-			shown[policy] = true
 			m.demoted.WithLabelValues(policy).Set(one(cb.Status.Demoted != nil))
 		case v1alpha1.BreakerScopeGlobal:
 		}
 		m.open.WithLabelValues(string(cb.Spec.Scope.Type), policy).Set(open)
 	}
 	m.open.WithLabelValues(string(v1alpha1.BreakerScopeNamespace), "").Set(inNamespaces)
-	for policy := range m.shown {
-		if !shown[policy] {
-			m.open.DeleteLabelValues(string(v1alpha1.BreakerScopePolicy), policy)
-			m.demoted.DeleteLabelValues(policy)
-		}
-	}
-	m.shown = shown
+}
+
+// gone removes the figures of a policy's breaker that was deleted.
+func (m *metrics) gone(policy string) {
+	m.open.DeleteLabelValues(string(v1alpha1.BreakerScopePolicy), policy)
+	m.demoted.DeleteLabelValues(policy)
 }
 
 func one(is bool) float64 {

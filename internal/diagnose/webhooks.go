@@ -4,9 +4,6 @@ package diagnose
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -189,9 +187,9 @@ func certificate(ctx context.Context, in *Installation) []Finding {
 
 // bundle looks at one entry's authorities: one that is good now is enough.
 func (in *Installation) bundle(e entry) Finding {
-	authorities, err := parse(e.client.CABundle)
+	authorities, err := cert.ParseCertsPEM(e.client.CABundle)
 	const do = "the leader writes it again; with cert-manager, see its CA injector"
-	if err != nil || len(authorities) == 0 {
+	if err != nil {
 		return failed(do,
 			"the entry %s has a caBundle that holds no certificate: the API server can't trust the webhook", e.name)
 	}
@@ -210,20 +208,5 @@ func (in *Installation) bundle(e entry) Finding {
 		return warned(do, "the authority in the caBundle of %s expires at %s", e.name, text)
 	default:
 		return fine("the webhooks' authority is good until %s", text)
-	}
-}
-
-func parse(bundle []byte) ([]*x509.Certificate, error) {
-	var out []*x509.Certificate
-	for rest := bundle; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return out, nil
-		}
-		cert, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("parse the caBundle: %w", err)
-		}
-		out = append(out, cert)
 	}
 }
