@@ -46,21 +46,16 @@ func (b *Set) ask(ctx context.Context, cb *v1alpha1.RemediationBreaker, rem *v1a
 	return a
 }
 
-// Consult asks the breakers that cover the whole plan whether it could write now.
+// Consult checks whether the breakers let the plan write now, and in which namespaces they don't.
 // No permit is taken: that happens right before a write (see Admit). A breaker that
 // can't be read lets nothing through.
 func (b *Set) Consult(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
 	asked, gate := b.askAll(ctx, rem)
-	return gate, b.saveAnswers(ctx, asked, rem, false)
-}
-
-// ConsultEach is Consult, and says besides in which namespaces alone nothing may be written now.
-func (b *Set) ConsultEach(ctx context.Context, rem *v1alpha1.Remediation) (rollout.Gate, error) {
-	gate, err := b.Consult(ctx, rem)
-	if err != nil || gate.Closed {
+	if err := b.saveAnswers(ctx, asked, rem, false); err != nil || gate.Closed {
 		return gate, err
 	}
-	gate.KeptBack, err = b.keptBack(ctx, rem.Spec.Plan.Policy.Name, rem)
+	back, err := b.KeptBack(ctx, rem)
+	gate.KeptBack = back
 	return gate, err
 }
 
@@ -123,23 +118,19 @@ func (b *Set) askAll(ctx context.Context, rem *v1alpha1.Remediation) ([]admissio
 	return asked, gate
 }
 
+// saveAnswers persists answers, with the plan's permits when it takes them.
 func (b *Set) saveAnswers(ctx context.Context, asked []admission, rem *v1alpha1.Remediation, take bool) error {
 	for _, a := range asked {
-		if err := b.saveAnswer(ctx, a, rem, take); err != nil {
+		before := a.breaker.DeepCopy()
+		a.breaker.Status = a.observed
+		if take {
+			a.breaker.Status = a.admitted
+		}
+		if err := b.write(ctx, before, a.breaker, rem); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// saveAnswer persists an answer, with the plan's permit when it takes it.
-func (b *Set) saveAnswer(ctx context.Context, a admission, rem *v1alpha1.Remediation, take bool) error {
-	before := a.breaker.DeepCopy()
-	a.breaker.Status = a.observed
-	if take {
-		a.breaker.Status = a.admitted
-	}
-	return b.write(ctx, before, a.breaker, rem)
 }
 
 // gateOf is a breaker's refusal as the machine reads it.
@@ -149,38 +140,6 @@ func gateOf(v circuit.Verdict) rollout.Gate {
 		gate.Reason = v.Reason
 	}
 	return gate
-}
-
-// Refusals returns, of the given namespaces, those in which the plan may begin no write, each
-// with the reason: its breaker isn't closed, another plan holds its permit, or the policy's
-// breaker is open for it alone. No permit is taken.
-func (b *Set) Refusals(ctx context.Context, rem *v1alpha1.Remediation, namespaces []string) (map[string]string, error) {
-	cb, err := b.Ensure(ctx, PolicyScope(rem.Spec.Plan.Policy.Name))
-	if err != nil {
-		return nil, err
-	}
-	refusals := map[string]string{}
-	if a := b.ask(ctx, cb, rem); a.only != "" && slices.Contains(namespaces, a.only) {
-		refusals[a.only] = a.refusal
-	}
-	byNamespace, err := b.inNamespaces(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, namespace := range namespaces {
-		cb, known := byNamespace[namespace]
-		if !known {
-			continue
-		}
-		a := b.ask(ctx, cb, rem)
-		if err := b.saveAnswer(ctx, a, rem, false); err != nil {
-			return nil, err
-		}
-		if !a.verdict.Allowed {
-			refusals[namespace] = a.verdict.Message
-		}
-	}
-	return refusals, nil
 }
 
 // permitFor is how long a probe may take: every wave within its deadline and soak.

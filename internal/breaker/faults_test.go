@@ -71,7 +71,7 @@ func TestErrorsOfTheStoreArrive(t *testing.T) {
 		passes       bool
 	}{
 		"what is kept back": {store: faulty{all: down}, do: func(c *breakertest.Circuit) error {
-			_, err := c.KeptBack(c.Ctx, "tags")
+			_, err := c.KeptBack(c.Ctx, c.Plan("a"))
 			return err
 		}},
 		"whether a plan is outlasted": {store: faulty{all: down}, do: func(c *breakertest.Circuit) error {
@@ -85,13 +85,8 @@ func TestErrorsOfTheStoreArrive(t *testing.T) {
 		"a permit that is given back": {store: faulty{all: down}, do: func(c *breakertest.Circuit) error {
 			return c.Release(c.Ctx, c.Plan("a"))
 		}},
-		"what is barred, by the policy": {store: faulty{get: named("policy-tags")},
-			do: func(c *breakertest.Circuit) error {
-				_, err := c.Refusals(c.Ctx, c.Plan("a"), []string{"shop"})
-				return err
-			}},
-		"what is barred, by namespaces": {store: faulty{all: down}, do: func(c *breakertest.Circuit) error {
-			_, err := c.Refusals(c.Ctx, c.Plan("a"), []string{"shop"})
+		"what a plan may write": {store: faulty{all: down}, do: func(c *breakertest.Circuit) error {
+			_, err := c.Consult(c.Ctx, c.Plan("a"))
 			return err
 		}},
 		"a write in a namespace": {store: faulty{all: down}, do: func(c *breakertest.Circuit) error {

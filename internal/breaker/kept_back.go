@@ -11,41 +11,28 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// KeptBack are the namespaces in which breakers let a policy's plans write nothing now,
-// and why: those of namespaces, and the policy's own when it is open for one.
-func (b *Set) KeptBack(ctx context.Context, policyName string) (map[string]string, error) {
-	return b.keptBack(ctx, policyName, &v1alpha1.Remediation{})
-}
-
-// keptBack asks for one of the policy's plans, which may have the permits.
-func (b *Set) keptBack(ctx context.Context, policyName string, rem *v1alpha1.Remediation) (map[string]string, error) {
+// KeptBack returns the namespaces in which breakers let a plan write nothing now, and why: those of
+// namespaces, and the policy's own when it is open for one. The plan may use its own permits, and
+// those that are free.
+func (b *Set) KeptBack(ctx context.Context, rem *v1alpha1.Remediation) (map[string]string, error) {
 	list, err := readAll(ctx, b.o.Reader)
 	if err != nil {
 		return nil, err
 	}
 	back := map[string]string{}
 	for i := range list {
-		scope := list[i].Spec.Scope
-		if scope.Type != v1alpha1.BreakerScopeNamespace && scope != PolicyScope(policyName) {
-			continue
-		}
-		a := b.ask(ctx, &list[i], rem)
-		half := b.probes(&a)
-		in := scope.Namespace
-		if in == "" {
-			in = a.only
-		}
-		if in != "" && !half && (a.only != "" || !a.verdict.Allowed) {
-			back[in] = a.refusal
+		switch scope := list[i].Spec.Scope; {
+		case scope.Type == v1alpha1.BreakerScopeNamespace:
+			if a := b.ask(ctx, &list[i], rem); !a.verdict.Allowed {
+				back[scope.Namespace] = a.refusal
+			}
+		case scope == PolicyScope(rem.Spec.Plan.Policy.Name):
+			if a := b.ask(ctx, &list[i], rem); a.only != "" {
+				back[a.only] = a.refusal
+			}
 		}
 	}
 	return back, nil
-}
-
-// probes says that a breaker has a permit to give.
-func (b *Set) probes(a *admission) bool {
-	return a.observed.State == v1alpha1.BreakerHalfOpen && a.observed.Permit == nil &&
-		!a.breaker.Spec.ForcedOpen(b.o.Clock.Now())
 }
 
 // FixableOutside says whether a fix is offered for any object outside of some namespaces.
@@ -63,7 +50,7 @@ func (b *Set) Outlasted(ctx context.Context, rem *v1alpha1.Remediation, pending 
 	if !rem.Status.Phase.Facts().Holds || rem.Status.Reason != v1alpha1.ReasonBreakerOpen {
 		return "", nil
 	}
-	back, err := b.KeptBack(ctx, rem.Spec.Plan.Policy.Name)
+	back, err := b.KeptBack(ctx, rem)
 	if err != nil || len(back) == 0 {
 		return "", err
 	}

@@ -65,7 +65,7 @@ func TestKeptBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := breakertest.New(t).In("shop", "bank")
 			tc.given(c)
-			back, err := c.KeptBack(c.Ctx, "tags")
+			back, err := c.KeptBack(c.Ctx, c.Plan("another"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestAPlanIsToldInWhichNamespacesItMayWriteNothing(t *testing.T) {
 	c := breakertest.New(t).In("shop", "bank")
 	keeps := func(when string, rem *v1alpha1.Remediation, want ...string) {
 		t.Helper()
-		gate, err := c.ConsultEach(c.Ctx, rem)
+		gate, err := c.Consult(c.Ctx, rem)
 		c.Must(err)
 		var got []string
 		for in := range gate.KeptBack {
@@ -113,11 +113,11 @@ func TestAPlanIsToldInWhichNamespacesItMayWriteNothing(t *testing.T) {
 		t.Fatalf("no permit is given: %+v", gate)
 	}
 	keeps("it has the permit", rem)
-	if gate, err := c.ConsultEach(c.Ctx, c.Plan("b")); err != nil || !gate.Closed && gate.KeptBack["shop"] == "" {
+	if gate, err := c.Consult(c.Ctx, c.Plan("b")); err != nil || !gate.Closed && gate.KeptBack["shop"] == "" {
 		t.Errorf("another plan without the permit: %+v, %v", gate, err)
 	}
 	open(c, breaker.GlobalScope(), "")
-	if gate, err := c.ConsultEach(c.Ctx, rem); err != nil || !gate.Closed {
+	if gate, err := c.Consult(c.Ctx, rem); err != nil || !gate.Closed {
 		t.Errorf("the global one is open: %+v, %v", gate, err)
 	}
 }

@@ -78,11 +78,6 @@ func TestAPermitForANamespaceIsTakenRightBeforeAWriteThere(t *testing.T) {
 	if got := c.BarredIn(first, map[string]int32{"shop": 0, "bank": 0}); fmt.Sprint(got) != "[shop]" {
 		t.Fatalf("while another plan has the permit: kept back %v, want shop", got)
 	}
-	closedGate := breakertest.Observation(first, map[string]int32{"shop": 0})
-	closedGate.Gate.Closed = true
-	if got := closedGate.MayBegin(); got != nil {
-		t.Errorf("while the gate is closed, breakers are consulted for %v", got)
-	}
 }
 
 func TestAPermitForANamespaceEndsWithItsPlan(t *testing.T) {

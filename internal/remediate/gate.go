@@ -91,5 +91,5 @@ func (c *Controller) stillOpen(ctx context.Context, rem *v1alpha1.Remediation) (
 			return shut, nil
 		}
 	}
-	return c.breakers.ConsultEach(ctx, rem)
+	return c.breakers.Consult(ctx, rem)
 }

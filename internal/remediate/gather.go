@@ -101,18 +101,14 @@ func (c *Controller) observeGate(ctx context.Context, p *execute.Pass, o *rollou
 		return err
 	}
 	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() {
-		o.Gate = fix.UnknownHealth(ctx, p.Targets, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.Snapshot,
-			pendingOf(o.Targets))
+		if unknown := fix.UnknownHealth(ctx, p.Targets, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.Snapshot,
+			pendingOf(o.Targets)); unknown.Closed {
+			o.Gate = unknown
+		}
 	}
-	namespaces := o.MayBegin()
-	if len(namespaces) == 0 {
-		return nil
+	if !o.Gate.Closed {
+		o.Bar(o.Gate.KeptBack)
 	}
-	refusals, err := c.breakers.Refusals(ctx, p.Remediation, namespaces)
-	if err != nil {
-		return err
-	}
-	o.Bar(refusals)
 	return nil
 }
 

@@ -105,7 +105,7 @@ func (s *siege) drafted() (refs []v1alpha1.ObjectReference, wait time.Duration, 
 	if err != nil || mode != v1alpha1.RemediationAutomatic {
 		return nil, 0, fmt.Sprintf("mode %s", mode), err
 	}
-	keptBack, err := s.KeptBack(s.Ctx, "tags")
+	keptBack, err := s.KeptBack(s.Ctx, s.Plan("tags-next"))
 	if err != nil {
 		return nil, 0, "", err
 	}
@@ -166,7 +166,7 @@ func (s *siege) surround(sim *simulation) {
 	}
 	sim.barred = func(sim *simulation, t rollout.TargetView) (string, string) {
 		o := rollout.Observation{Spec: sim.rem.Spec, Targets: []rollout.TargetView{t}}
-		refusals, err := s.Refusals(s.Ctx, sim.rem, o.MayBegin())
+		refusals, err := s.KeptBack(s.Ctx, sim.rem)
 		fail(err)
 		o.Bar(refusals)
 		return o.Targets[0].Barred, o.Targets[0].BarredReason

@@ -3,7 +3,6 @@
 package rollout
 
 import (
-	"maps"
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -61,19 +60,4 @@ func (o *Observation) Bar(refusals map[string]string) {
 		}
 	}
 	o.Gate = o.AllKeptBack()
-}
-
-// MayBegin returns the namespaces, sorted, in which targets are pending; nothing if the plan
-// begins no write in any namespace now.
-func (o Observation) MayBegin() []string {
-	if o.Stop != "" || o.Gate.Closed || !o.Spec.Plan.Strategy.Mode.Runs() {
-		return nil
-	}
-	namespaces := map[string]bool{}
-	for _, t := range o.Targets {
-		if t.State == v1alpha1.TargetPending && t.Object.Namespace != "" {
-			namespaces[t.Object.Namespace] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(namespaces))
 }

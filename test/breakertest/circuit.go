@@ -257,7 +257,7 @@ func Observation(rem *v1alpha1.Remediation, waves map[string]int32) *rollout.Obs
 func (c *Circuit) BarredIn(rem *v1alpha1.Remediation, waves map[string]int32) []string {
 	c.Helper()
 	o := Observation(rem, waves)
-	refusals, err := c.Refusals(c.Ctx, rem, o.MayBegin())
+	refusals, err := c.KeptBack(c.Ctx, rem)
 	c.Must(err)
 	o.Bar(refusals)
 	var in []string

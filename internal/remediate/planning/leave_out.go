@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -18,6 +20,13 @@ import (
 
 // LeftOut is why the objects of a namespace aren't fixed now.
 type LeftOut struct{ Reason, Message string }
+
+// anyPlanOf is a plan that holds no breaker's permit, for no plan has this name.
+func anyPlanOf(pol *v1alpha1.ClusterRegoPolicy) *v1alpha1.Remediation {
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a plan of " + pol.Name}}
+	rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Strategy = pol.Name, pol.Spec.Remediation.RolloutStrategy
+	return rem
+}
 
 // leaveOut finds the namespaces that the draft leaves out.
 func (d *draft) leaveOut(now time.Time, found []policy.Finding) {

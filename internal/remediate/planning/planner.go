@@ -143,7 +143,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 	}
 	d.policy = authored
 	if d.strategy.Mode.Runs() {
-		back, err := p.breakers.KeptBack(ctx, pol.Name)
+		back, err := p.breakers.KeptBack(ctx, anyPlanOf(pol))
 		if err != nil {
 			return 0, err
 		}
