@@ -15,21 +15,12 @@ import (
 type announcements struct {
 	mu   sync.Mutex
 	said map[string]string
-	// searches is how far the search for a policy's canary has come, and what it waited last.
-	searches map[string]searched
-}
-
-// searched is how far the search for a canary has come, of a policy and strategy as they were then.
-type searched struct {
-	of   string
-	seen map[string]bool
-	why  string
-	// wait is the last wait; zero until all candidates have been read once.
-	wait time.Duration
+	// searches is how far the search for a policy's canary has come.
+	searches map[string]search
 }
 
 func newAnnouncements() *announcements {
-	return &announcements{said: map[string]string{}, searches: map[string]searched{}}
+	return &announcements{said: map[string]string{}, searches: map[string]search{}}
 }
 
 // isNew says whether this is news about the subject.
@@ -48,12 +39,11 @@ func (s *announcements) isNew(subject, what string) bool {
 func (s *announcements) search(policyName, of string) search {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := s.searches[policyName]
-	if state.of != of {
-		state = searched{of: of}
-		s.searches[policyName] = state
+	if known := s.searches[policyName]; known.of == of {
+		known.complete = false
+		return known
 	}
-	return search{reads: canaryReads, seen: state.seen, why: state.why}
+	return search{of: of, reads: canaryReads}
 }
 
 // notFound keeps how far the search has come, and says how long to wait: a second until each object has been read
@@ -61,16 +51,14 @@ func (s *announcements) search(policyName, of string) search {
 func (s *announcements) notFound(policyName string, ended search, longest time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := s.searches[policyName]
-	state.seen, state.why = ended.seen, ended.why
 	if ended.complete {
-		state.seen, state.why = nil, ""
+		ended.seen, ended.why = nil, ""
 	}
-	if state.wait > 0 || ended.complete {
-		state.wait = min(max(2*state.wait, time.Second), longest)
+	if ended.wait > 0 || ended.complete {
+		ended.wait = min(max(2*ended.wait, time.Second), longest)
 	}
-	s.searches[policyName] = state
-	return max(state.wait, time.Second)
+	s.searches[policyName] = ended
+	return max(ended.wait, time.Second)
 }
 
 // endSearch forgets the search for a policy's canary.

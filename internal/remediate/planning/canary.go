@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,8 @@ const (
 
 // search is the search for objects that can be a canary, of which only so many are read at a time.
 type search struct {
+	// of is the policy and strategy that it is for, as they were when it began.
+	of string
 	// reads is how many to read.
 	reads int
 	// once says that nobody looks again, so that what was found so far is to be told.
@@ -38,6 +41,8 @@ type search struct {
 	why  string
 	// complete says that none is left to be read.
 	complete bool
+	// wait is the last wait; zero until all candidates have been read once.
+	wait time.Duration
 }
 
 // chooseCanary moves objects of the first stage to the front that the canary's
