@@ -27,7 +27,9 @@ func TestOneNamespaceOpensNoGlobalBreaker(t *testing.T) {
 		}
 		again := breakertest.New(t) // as after a restart: all is in the breakers' status
 		again.Kept = c.Kept
-		again.With(func(o *breaker.Options) { o.Reader, o.Client, o.Metrics = c.Kept, c.Kept, prometheus.NewRegistry() })
+		again.With(func(o *breaker.Options) {
+			o.Reader, o.Client, o.Metrics = c.Kept, c.Kept, prometheus.NewRegistry()
+		})
 		c = again
 		c.Reconciled("policy-" + policy)
 		c.Reconciled("global")

@@ -30,14 +30,6 @@ func (b *Set) Release(ctx context.Context, rem *v1alpha1.Remediation) error {
 	return b.releaseWhere(ctx, rem, func(v1alpha1.BreakerScope) bool { return true })
 }
 
-// releaseNamespaces gives back the permits of namespaces in which the plan has
-// proved nothing.
-func (b *Set) releaseNamespaces(ctx context.Context, rem *v1alpha1.Remediation) error {
-	return b.releaseWhere(ctx, rem, func(s v1alpha1.BreakerScope) bool {
-		return s.Type == v1alpha1.BreakerScopeNamespace
-	})
-}
-
 func (b *Set) releaseWhere(ctx context.Context, rem *v1alpha1.Remediation,
 	where func(v1alpha1.BreakerScope) bool) error {
 	list, err := readAll(ctx, b.o.Reader)

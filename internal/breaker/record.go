@@ -74,7 +74,9 @@ func (b *Set) recordNamespaces(ctx context.Context, rem *v1alpha1.Remediation, o
 	if !slices.ContainsFunc(outcomes, rollout.Outcome.Ends) {
 		return nil
 	}
-	return b.releaseNamespaces(ctx, rem)
+	return b.releaseWhere(ctx, rem, func(s v1alpha1.BreakerScope) bool {
+		return s.Type == v1alpha1.BreakerScopeNamespace
+	})
 }
 
 // byNamespaceOf splits outcomes by the namespaces in which they happened.

@@ -41,7 +41,8 @@ with the reason.`,
 		}}
 }
 
-func override(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, undo bool, reason string) (string, error) {
+func override(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, undo bool, reason string) (
+	string, error) {
 	if err := running(rem); err != nil {
 		return "", err
 	}

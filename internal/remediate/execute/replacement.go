@@ -3,6 +3,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/rollout"
 )
 
@@ -52,7 +52,7 @@ func (p *Pass) checkReplacements(ctx context.Context, write *v1alpha1.WriteRecor
 				Message: fmt.Sprintf(
 					"Pod %s, which %s has made in its place, violates again: no eviction fixes that; fix the template "+
 						"of %s",
-					pod.GetName(), write.Controller.String(), record.RootOfEvicted(write).String())}
+					pod.GetName(), write.Controller.String(), cmp.Or(write.Root, write.Controller).String())}
 		} else if c != nil {
 			return c
 		}

@@ -3,6 +3,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -35,7 +36,7 @@ func (h *Past) rememberEvictions(plan string, b *record.Records, cooled float64,
 		}
 		one := evicted{plan: plan, at: w.IntentAt.Time, heat: min(cooled, 1),
 			slow: (float64(b.Target(t).Heat)/100 + 1) * cold}
-		for _, key := range ownerKeys(*w.Controller, record.RootOfEvicted(w)) {
+		for _, key := range ownerKeys(*w.Controller, *cmp.Or(w.Root, w.Controller)) {
 			h.rememberEviction(key, one)
 		}
 	}
