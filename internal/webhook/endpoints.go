@@ -19,7 +19,7 @@ import (
 // endpoints are the handlers by the path that they serve. self is the user that
 // the API server knows this manager as.
 func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]http.Handler {
-	base := serving.Base{Reviews: s.own, Metrics: s.requests, Clock: s.Clock,
+	base := serving.Base{Reviews: s.own, Timeout: s.Timeout, Metrics: s.requests, Clock: s.Clock,
 		Log: (&serving.Quiet{Clock: s.Clock}).Logger(s.mgr.GetLogger().WithName("webhook"))}
 	judged := base
 	judged.Reviews = s.judged
@@ -30,7 +30,6 @@ func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]
 			Judge:      func() review.Judge { return s.Catalog.Snapshot() },
 			Namespaces: namespaces,
 			Workloads:  review.LiveWorkloads{Reader: s.mgr.GetAPIReader()},
-			Timeout:    s.Timeout,
 			Self:       self,
 			Docs:       s.Docs,
 			Verdicts:   s.verdicts,
@@ -46,15 +45,14 @@ func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]
 			Naming: func(name string) []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Naming(name) }},
 		names.PathWaiver:   &validation.WaiverHandler{Base: base, Known: s.known},
 		names.PathStrategy: &validation.StrategyHandler{Base: base, Floors: s.Floors, Plans: s.plans},
-		names.PathApproval: &validation.ApprovalHandler{Base: base, Reader: s.mgr.GetAPIReader(), Timeout: s.Timeout,
+		names.PathApproval: &validation.ApprovalHandler{Base: base, Reader: s.mgr.GetAPIReader(),
 			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover,
 				SourcesReviewed: s.Floors.SourcesReviewed}},
 		names.PathOverride: &validation.OverrideHandler{Base: base,
 			Policy: func(name string) *v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Definition(name) }},
-		names.PathDeletion: &validation.DeletionHandler{Base: base, Reader: s.mgr.GetAPIReader(), Self: self,
-			Timeout: s.Timeout},
-		names.PathRecords: &validation.RecordsHandler{Base: base},
-		names.PathStamp:   &stamp.Handler{Base: base},
+		names.PathDeletion: &validation.DeletionHandler{Base: base, Reader: s.mgr.GetAPIReader(), Self: self},
+		names.PathRecords:  &validation.RecordsHandler{Base: base},
+		names.PathStamp:    &stamp.Handler{Base: base},
 	}
 }
 

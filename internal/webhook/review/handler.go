@@ -5,7 +5,6 @@ package review
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -24,8 +23,6 @@ type Handler struct {
 	Namespaces Namespaces
 	// Workloads finds the workload that makes the object.
 	Workloads Workloads
-	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
-	Timeout time.Duration
 	// Self is the user name of the manager.
 	Self string
 	// Docs is where the runbooks of the library's policies are published.

@@ -5,6 +5,7 @@ package serving
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -18,6 +19,8 @@ type Base struct {
 	Reviews *Reader
 	Metrics *Metrics
 	Clock   clock.PassiveClock
+	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
+	Timeout time.Duration
 	// Log is bounded: anybody may bring about what is logged.
 	Log logr.Logger
 }
@@ -25,9 +28,12 @@ type Base struct {
 // Serve answers the review of one of Evenkeel's own kinds by what answer says of it. One
 // that can't be read is refused: these kinds fail closed.
 func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string,
-	answer func(context.Context, *policy.Request) (resp Response, decision string)) {
+	answer func(context.Context, *policy.Request) Response) {
 	start := b.Clock.Now()
-	review, err := Read(r.Context(), b.Reviews, w, r, Budget(r, DefaultTimeout), start)
+	limit := Budget(r, b.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	defer cancel()
+	review, err := Read(ctx, b.Reviews, w, r, limit, start)
 	if err != nil {
 		ServeMalformed(w, err)
 		b.Metrics.Answered(endpoint, nil, DecisionBad, b.Clock.Since(start))
@@ -40,7 +46,8 @@ func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string,
 	if review.Unread != nil {
 		resp = b.refuseUnread(endpoint, review)
 	} else {
-		resp, decision = answer(r.Context(), req)
+		resp = answer(ctx, req)
+		resp.UID, decision = review.UID, resp.decision()
 	}
 	b.Metrics.Answered(endpoint, req, decision, b.Clock.Since(start))
 	if err := Write(w, resp); err != nil {

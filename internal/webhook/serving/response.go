@@ -32,6 +32,24 @@ type responseReview struct {
 	Response   Response `json:"response"`
 }
 
+// Allow is the answer to a request of Evenkeel's own kinds that may go on.
+func Allow(warnings ...string) Response { return Response{Allowed: true, Warnings: warnings} }
+
+// Deny is the answer to one that may not.
+func Deny(status *metav1.Status) Response { return Response{Status: status} }
+
+func (r *Response) decision() string {
+	switch {
+	case r.Allowed && len(r.Warnings) > 0:
+		return DecisionWarned
+	case r.Allowed:
+		return DecisionAllowed
+	case r.Status.Code == http.StatusInternalServerError:
+		return DecisionErrored
+	}
+	return DecisionDenied
+}
+
 // Write sends an answer.
 func Write(w http.ResponseWriter, resp Response) error {
 	body, err := json.Marshal(responseReview{APIVersion: APIVersion, Kind: Kind, Response: resp})

@@ -29,25 +29,21 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpoint, h.answer)
 }
 
-func (h *Handler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
-	resp := serving.Response{UID: req.UID, Allowed: true}
+func (h *Handler) answer(_ context.Context, req *policy.Request) serving.Response {
 	s, found := stampOf(req.Resource)
 	if !found || req.Object == nil || req.SubResource != "" {
-		return resp, serving.DecisionAllowed
+		return serving.Allow()
 	}
 	operations := s.patch(req)
 	if len(operations) == 0 {
-		return resp, serving.DecisionAllowed
+		return serving.Allow()
 	}
 	patch, err := json.Marshal(operations)
 	if err != nil {
-		resp.Allowed = false
-		resp.Status = serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError,
-			fmt.Sprintf("encoding who made the request: %v", err))
-		return resp, serving.DecisionErrored
+		return serving.Deny(serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError,
+			fmt.Sprintf("encoding who made the request: %v", err)))
 	}
-	resp.Patch, resp.PatchType = patch, serving.PatchTypeJSON
-	return resp, serving.DecisionAllowed
+	return serving.Response{Allowed: true, Patch: patch, PatchType: serving.PatchTypeJSON}
 }
 
 // Missing is the field in which an object doesn't say who makes a request; false when

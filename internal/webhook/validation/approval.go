@@ -6,11 +6,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -18,7 +16,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
-	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 const endpointApproval = "approval"
@@ -32,45 +29,28 @@ type ApprovalHandler struct {
 	Reader client.Reader
 	// Approvers is what the cluster's administrator asks of whoever answers.
 	Approvers canary.Approvers
-	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
-	Timeout time.Duration
 }
 
 func (h *ApprovalHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), serving.Budget(r, h.Timeout))
-	defer cancel()
-	h.Serve(w, r.WithContext(ctx), endpointApproval, h.answer)
+	h.Serve(w, r, endpointApproval, h.answer)
 }
 
-func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) (serving.Response, string) {
-	resp := serving.Response{UID: req.UID, Allowed: true}
-	if req.Operation != policy.Create || req.Object == nil || req.SubResource != "" {
-		return resp, serving.DecisionAllowed
-	}
-	deny := func(status *metav1.Status) (serving.Response, string) {
-		resp.Allowed, resp.Status = false, status
-		return resp, serving.DecisionDenied
-	}
-	if why := stamp.Refuse(req); why != nil {
-		return deny(why)
+func (h *ApprovalHandler) answer(ctx context.Context, req *policy.Request) serving.Response {
+	if req.Operation != policy.Create {
+		return serving.Allow()
 	}
 	var a v1alpha1.RemediationApproval
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &a); err != nil {
-		return deny(serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
-			fmt.Sprintf("RemediationApproval %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err)))
+	if resp, done := read(req, &a); done {
+		return resp
 	}
 	refused, err := h.judge(ctx, &a)
 	if err != nil {
-		resp.Allowed = false
-		resp.Status = serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError,
-			fmt.Sprintf("RemediationApproval %s can't be checked, so nothing was changed; try again: %v", a.Name, err))
-		return resp, serving.DecisionErrored
+		return serving.Deny(serving.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError,
+			fmt.Sprintf("RemediationApproval %s can't be checked, so nothing was changed; try again: %v", a.Name, err)))
 	}
-	if refused != (canary.Refusal{}) {
-		return deny(invalid("RemediationApproval", a.Name,
-			[]problem{{at: refused.Field, field: refused.Field, message: refused.Message}}))
-	}
-	return resp, serving.DecisionAllowed
+	var found problems
+	found.addIf(refused.Message, refused.Field)
+	return verdict("RemediationApproval", a.Name, found)
 }
 
 func (h *ApprovalHandler) judge(ctx context.Context, a *v1alpha1.RemediationApproval) (canary.Refusal, error) {

@@ -9,16 +9,11 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/override"
-	"evenkeel.dev/evenkeel/internal/webhook/names"
 	"evenkeel.dev/evenkeel/internal/webhook/requests"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
-	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 const endpointOverride = "override"
@@ -39,38 +34,22 @@ func (h *OverrideHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointOverride, h.answer)
 }
 
-func (h *OverrideHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
-	resp := serving.Response{UID: req.UID, Allowed: true}
-	if req.Object == nil || req.SubResource != "" {
-		return resp, serving.DecisionAllowed
-	}
-	refuse := func(status *metav1.Status) (serving.Response, string) {
-		resp.Allowed, resp.Status = false, status
-		return resp, serving.DecisionDenied
-	}
-	if field, yes := stamp.Missing(req); yes {
-		return refuse(serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
-			"PolicyOverride %s: %s doesn't hold who makes this request, so nothing was changed. The "+
-				"MutatingWebhookConfiguration %s fills it in: try again in a moment", req.Name, field,
-			names.Configuration)))
-	}
+func (h *OverrideHandler) answer(_ context.Context, req *policy.Request) serving.Response {
 	var o v1alpha1.PolicyOverride
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &o); err != nil {
-		return refuse(serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
-			fmt.Sprintf("PolicyOverride %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err)))
+	if resp, done := read(req, &o); done {
+		return resp
 	}
 	reason, asks := requests.Asks(req, v1alpha1.ActionOverride)
 	if !asks {
-		return resp, serving.DecisionAllowed
+		return serving.Allow()
 	}
 	if found := wrongOverride(&o, reason, req.Now); len(found) > 0 {
-		return refuse(invalid("PolicyOverride", o.Name, found))
+		return verdict("PolicyOverride", o.Name, found)
 	}
 	if text := h.ineffective(&o, req.Now); text != "" {
-		resp.Warnings = []string{text}
-		return resp, serving.DecisionWarned
+		return serving.Allow(text)
 	}
-	return resp, serving.DecisionAllowed
+	return serving.Allow()
 }
 
 // wrongOverride finds what is wrong with an override that somebody asks for, beyond what

@@ -68,7 +68,7 @@ func TestAnOverrideNeedsANameAReasonAndANearEnd(t *testing.T) {
 			if tc.before != nil {
 				r.Operation, r.OldObject = policy.Update, tree{"metadata": tree{"name": "p"}, "spec": tc.before}
 			}
-			resp, _ := h.answer(t.Context(), r)
+			resp := h.answer(t.Context(), r)
 			if resp.Allowed != (tc.refused == "") {
 				t.Fatalf("allowed %t: %+v", resp.Allowed, resp.Status)
 			}

@@ -5,7 +5,6 @@ package validation
 import (
 	"context"
 	"net/http"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,23 +25,18 @@ type DeletionHandler struct {
 	Reader client.Reader
 	// Self is the user that the API server knows the manager as, which deletes what left the repository.
 	Self string
-	// Timeout is how long the API server waits at most. Zero means DefaultTimeout.
-	Timeout time.Duration
 }
 
 // ServeHTTP answers the AdmissionReview of a policy's deletion. A source that isn't read in time counts as one that
 // keeps the policy: whoever deletes is warned all the same, and not kept waiting.
 func (h *DeletionHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), serving.Budget(r, h.Timeout))
-	defer cancel()
-	h.Serve(w, r.WithContext(ctx), endpointDeletion, h.answer)
+	h.Serve(w, r, endpointDeletion, h.answer)
 }
 
-func (h *DeletionHandler) answer(ctx context.Context, req *policy.Request) (serving.Response, string) {
-	resp := serving.Response{UID: req.UID, Allowed: true}
+func (h *DeletionHandler) answer(ctx context.Context, req *policy.Request) serving.Response {
 	source := sourceOf(req, h.Self)
 	if req.Operation != policy.Delete || source == nil {
-		return resp, serving.DecisionAllowed
+		return serving.Allow()
 	}
 	src := &v1alpha1.PolicySource{}
 	keeps := fit("this deletion won't last: PolicySource %s keeps policy %s as in its repository", source.String(),
@@ -50,13 +44,12 @@ func (h *DeletionHandler) answer(ctx context.Context, req *policy.Request) (serv
 	then := "makes it again within seconds, with nobody's override"
 	switch err := h.Reader.Get(ctx, *source, src); {
 	case apierrors.IsNotFound(err), err == nil && !src.DeletionTimestamp.IsZero():
-		return resp, serving.DecisionAllowed
+		return serving.Allow()
 	case err == nil && src.Spec.Suspend:
 		then = "makes it again once it is no more suspended"
 	}
-	resp.Warnings = append(inWarnings(keeps+", and "+then, keeps, "this deletion won't last: the source "+then),
-		inStead(req.Name, source)...)
-	return resp, serving.DecisionWarned
+	return serving.Allow(append(inWarnings(keeps+", and "+then, keeps, "this deletion won't last: the source "+then),
+		inStead(req.Name, source)...)...)
 }
 
 // restoredBySource warns whoever changes the spec of a policy that a PolicySource keeps: in

@@ -160,8 +160,8 @@ func (u *unanswered) Get(ctx context.Context, _ client.ObjectKey, _ client.Objec
 // TestADeletionDoesntWaitForItsSource has the API server not answer.
 func TestADeletionDoesntWaitForItsSource(t *testing.T) {
 	reader := &unanswered{}
-	h := &DeletionHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Reader: reader, Self: "self",
-		Timeout: 200 * time.Millisecond}
+	h := &DeletionHandler{Base: webhooktest.Base(t, time.Unix(0, 0)), Reader: reader, Self: "self"}
+	h.Timeout = 200 * time.Millisecond
 	sourced := webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Labels = map[string]string{v1alpha1.LabelSourceNamespace: "evenkeel-system",
 			v1alpha1.LabelSourceName: "rules"}

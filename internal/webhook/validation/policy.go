@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,66 +57,50 @@ func (h *PolicyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointPolicy, h.answer)
 }
 
-// ruleToCheck reads a policy or a template whose rule is to be compiled, once its turn has
-// come; end gives the turn back. It is nil when the answer stands already: nothing of the
-// rule changes, or the review is refused.
-func ruleToCheck(ctx context.Context, turns *rego.Lane, req *policy.Request, kind string, into any) (
-	resp serving.Response, decision string, end func()) {
-	resp = serving.Response{UID: req.UID, Allowed: true}
+// read reads the object that a request writes. When nothing is left to check, because the spec stays as it is or the
+// object is refused, done is true and resp is the answer.
+func read(req *policy.Request, into any) (resp serving.Response, done bool) {
 	if req.Object == nil || req.SubResource != "" {
-		return resp, serving.DecisionAllowed, nil
+		return serving.Allow(), true
 	}
 	if why := stamp.Refuse(req); why != nil {
-		resp.Allowed, resp.Status = false, why
-		return resp, serving.DecisionDenied, nil
+		return serving.Deny(why), true
 	}
 	if keepsSpec(req) {
-		return resp, serving.DecisionAllowed, nil
+		return serving.Allow(), true
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, into); err != nil {
-		resp.Allowed = false
-		resp.Status = serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
-			fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
-		return resp, serving.DecisionDenied, nil
+		return serving.Deny(serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
+			fmt.Sprintf("%s %s isn't of the form %s: %v", req.Kind.Kind, req.Name, v1alpha1.GroupVersion, err))), true
 	}
-	end, err := compileTurn(ctx, turns, req)
-	if err != nil {
-		resp.Allowed, resp.Status = false, tooMany(req)
-		return resp, serving.DecisionDenied, nil
-	}
-	return resp, "", end
+	return serving.Response{}, false
 }
 
-func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) (serving.Response, string) {
+func (h *PolicyHandler) answer(ctx context.Context, req *policy.Request) serving.Response {
 	var p v1alpha1.ClusterRegoPolicy
-	resp, decision, end := ruleToCheck(ctx, h.Turns, req, "Policy", &p)
-	if end == nil {
-		return resp, decision
+	if resp, done := read(req, &p); done {
+		return resp
+	}
+	end, err := compileTurn(ctx, h.Turns, req)
+	if err != nil {
+		return serving.Deny(tooMany(req))
 	}
 	defer end()
 	p.SetDefaults()
 	before := stored(req)
 	found := h.Checker.Check(&p, before)
-	if len(found) == 0 {
-		resp.Warnings = append(h.withoutTemplate(&p), h.Checker.notServed(&p, before)...)
-		resp.Warnings = append(resp.Warnings, withoutRunbook(&p)...)
-		resp.Warnings = append(resp.Warnings, notAtAdmission(&p)...)
-		resp.Warnings = append(resp.Warnings, outOfReach(&p, &h.Reach)...)
-		resp.Warnings = append(resp.Warnings, h.strategyWarnings(&p)...)
-		resp.Warnings = append(resp.Warnings, h.keptWindows(ctx, req, &p)...)
-		resp.Warnings = append(resp.Warnings, restoredBySource(req, h.Self)...)
-		return resp, serving.DecisionAllowed
+	if len(found) > 0 {
+		return verdict("ClusterRegoPolicy", p.Name, found)
 	}
-	resp.Allowed = false
-	resp.Status = invalid("ClusterRegoPolicy", p.Name, found)
-	return resp, serving.DecisionDenied
+	return serving.Allow(slices.Concat(h.withoutTemplate(&p), h.Checker.notServed(&p, before), withoutRunbook(&p),
+		notAtAdmission(&p), outOfReach(&p, &h.Reach), h.strategyWarnings(&p), h.keptWindows(ctx, req, &p),
+		restoredBySource(req, h.Self))...)
 }
 
 // stored is the policy that an update replaces; nil for a new one, and for one that can't be read.
 func stored(req *policy.Request) *v1alpha1.ClusterRegoPolicy {
 	before := &v1alpha1.ClusterRegoPolicy{}
-	if req.Operation != policy.Update || req.OldObject == nil ||
-		runtime.DefaultUnstructuredConverter.FromUnstructured(req.OldObject, before) != nil {
+	if !readOld(req, before) {
 		return nil
 	}
 	before.SetDefaults()
@@ -193,6 +178,14 @@ func notAtAdmission(p *v1alpha1.ClusterRegoPolicy) []string {
 func keepsSpec(r *policy.Request) bool {
 	return r.Operation == policy.Update && r.OldObject != nil &&
 		reflect.DeepEqual(r.Object["spec"], r.OldObject["spec"])
+}
+
+// verdict refuses an object that has problems, and allows any other.
+func verdict(kind, name string, found []problem) serving.Response {
+	if len(found) == 0 {
+		return serving.Allow()
+	}
+	return serving.Deny(invalid(kind, name, found))
 }
 
 func invalid(kind, name string, found []problem) *metav1.Status {

@@ -31,18 +31,15 @@ func (h *RecordsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointRecords, h.answer)
 }
 
-func (h *RecordsHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
-	resp := serving.Response{UID: req.UID, Allowed: true}
+func (h *RecordsHandler) answer(_ context.Context, req *policy.Request) serving.Response {
 	why := notTheirRequest(req)
 	if why == "" {
-		return resp, serving.DecisionAllowed
+		return serving.Allow()
 	}
-	resp.Allowed = false
-	resp.Status = serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden,
-		fmt.Sprintf("%s %s: %s; nothing was changed", req.Kind.Kind, req.Name, why))
 	h.Log.Info("A request of a plan or a breaker is refused", "kind", req.Kind.Kind, "name", req.Name, "user",
 		req.UserInfo.Username, "operation", req.Operation)
-	return resp, serving.DecisionDenied
+	return serving.Deny(serving.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden,
+		fmt.Sprintf("%s %s: %s; nothing was changed", req.Kind.Kind, req.Name, why)))
 }
 
 func notTheirRequest(r *policy.Request) string {

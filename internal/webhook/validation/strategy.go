@@ -4,18 +4,13 @@ package validation
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
-	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 const endpointStrategy = "strategy"
@@ -34,35 +29,17 @@ func (h *StrategyHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointStrategy, h.answer)
 }
 
-func (h *StrategyHandler) answer(ctx context.Context, req *policy.Request) (serving.Response, string) {
-	resp := serving.Response{UID: req.UID, Allowed: true}
-	if req.Object == nil || req.SubResource != "" {
-		return resp, serving.DecisionAllowed
-	}
-	deny := func(status *metav1.Status) (serving.Response, string) {
-		resp.Allowed, resp.Status = false, status
-		return resp, serving.DecisionDenied
-	}
-	if why := stamp.Refuse(req); why != nil {
-		return deny(why)
-	}
-	if keepsSpec(req) {
-		return resp, serving.DecisionAllowed
-	}
+func (h *StrategyHandler) answer(ctx context.Context, req *policy.Request) serving.Response {
 	var s v1alpha1.RemediationStrategy
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, &s); err != nil {
-		return deny(serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
-			fmt.Sprintf("RemediationStrategy %s isn't of the form %s: %v", req.Name, v1alpha1.GroupVersion, err)))
+	if resp, done := read(req, &s); done {
+		return resp
 	}
 	var found problems
 	for _, wrong := range strategy.Check(&s) {
 		found.addIf(wrong.Message, "spec."+wrong.Field)
 	}
 	if len(found) > 0 {
-		return deny(invalid("RemediationStrategy", s.Name, found))
+		return verdict("RemediationStrategy", s.Name, found)
 	}
-	if resp.Warnings = append(beyondPace(&s.Spec, &h.Floors), h.keptWindows(ctx, req, &s)...); len(resp.Warnings) > 0 {
-		return resp, serving.DecisionWarned
-	}
-	return resp, serving.DecisionAllowed
+	return serving.Allow(append(beyondPace(&s.Spec, &h.Floors), h.keptWindows(ctx, req, &s)...)...)
 }

@@ -54,7 +54,7 @@ func TestStrategyHandler(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := &StrategyHandler{Floors: tc.floors}
-			resp, _ := h.answer(t.Context(), tc.request)
+			resp := h.answer(t.Context(), tc.request)
 			said := ""
 			if resp.Status != nil {
 				said = resp.Status.Message
@@ -70,7 +70,7 @@ func TestStrategyHandler(t *testing.T) {
 	}
 	kept := strategyRequest(map[string]any{"waves": []any{"50%"}}, "ann")
 	kept.Operation, kept.OldObject = policy.Update, kept.Object
-	if resp, _ := (&StrategyHandler{}).answer(t.Context(), kept); !resp.Allowed {
+	if resp := (&StrategyHandler{}).answer(t.Context(), kept); !resp.Allowed {
 		t.Errorf("labels of a strategy that can't be followed any more can't be changed: %s", resp.Status.Message)
 	}
 }

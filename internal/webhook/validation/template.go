@@ -35,23 +35,21 @@ func (h *TemplateHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointTemplate, h.answer)
 }
 
-func (h *TemplateHandler) answer(ctx context.Context, req *policy.Request) (serving.Response, string) {
+func (h *TemplateHandler) answer(ctx context.Context, req *policy.Request) serving.Response {
 	var t v1alpha1.RegoTemplate
-	resp, decision, end := ruleToCheck(ctx, h.Turns, req, "RegoTemplate", &t)
-	if end == nil {
-		return resp, decision
+	if resp, done := read(req, &t); done {
+		return resp
+	}
+	end, err := compileTurn(ctx, h.Turns, req)
+	if err != nil {
+		return serving.Deny(tooMany(req))
 	}
 	defer end()
 	found, err := h.check(ctx, &t)
-	switch {
-	case err != nil:
-		resp.Allowed, resp.Status = false, tooMany(req)
-	case len(found) > 0:
-		resp.Allowed, resp.Status = false, invalid("RegoTemplate", t.Name, found)
-	default:
-		return resp, serving.DecisionAllowed
+	if err != nil {
+		return serving.Deny(tooMany(req))
 	}
-	return resp, serving.DecisionDenied
+	return verdict("RegoTemplate", t.Name, found)
 }
 
 // check finds what is wrong with a template, and with the policies that would have it. The

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -36,30 +35,18 @@ func (h *WaiverHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Serve(w, r, endpointWaiver, h.answer)
 }
 
-func (h *WaiverHandler) answer(_ context.Context, req *policy.Request) (serving.Response, string) {
-	resp := serving.Response{UID: req.UID, Allowed: true}
-	if req.Object == nil || req.SubResource != "" || keepsSpec(req) {
-		return resp, serving.DecisionAllowed
-	}
-	kind, changed, old := req.Kind.Kind, v1alpha1.NewWaiver(req.Namespace), v1alpha1.NewWaiver(req.Namespace)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(req.Object, changed); err != nil {
-		resp.Allowed = false
-		resp.Status = serving.Refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
-			fmt.Sprintf("%s %s isn't of the form %s: %v", kind, req.Name, v1alpha1.GroupVersion, err))
-		return resp, serving.DecisionDenied
+func (h *WaiverHandler) answer(_ context.Context, req *policy.Request) serving.Response {
+	changed, old := v1alpha1.NewWaiver(req.Namespace), v1alpha1.NewWaiver(req.Namespace)
+	if resp, done := read(req, changed); done {
+		return resp
 	}
 	if req.OldObject != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(req.OldObject, old) != nil {
 		old = v1alpha1.NewWaiver(req.Namespace) // then all of it counts as changed
 	}
 	if found := h.check(changed, old, req.Now); len(found) > 0 {
-		resp.Allowed = false
-		resp.Status = invalid(kind, strings.TrimPrefix(req.Namespace+"/"+changed.GetName(), "/"), found)
-		return resp, serving.DecisionDenied
+		return verdict(req.Kind.Kind, strings.TrimPrefix(req.Namespace+"/"+changed.GetName(), "/"), found)
 	}
-	if resp.Warnings = h.warnings(changed.Terms(), req.Now); len(resp.Warnings) > 0 {
-		return resp, serving.DecisionWarned
-	}
-	return resp, serving.DecisionAllowed
+	return serving.Allow(h.warnings(changed.Terms(), req.Now)...)
 }
 
 // check finds what is wrong with a waiver beyond what its schema refuses; old

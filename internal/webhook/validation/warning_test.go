@@ -197,6 +197,6 @@ func deletionWarned(t *testing.T, name string, suspended bool) []string {
 	src.Namespace, src.Name = strings.Repeat("s", min(len(name), 63)), name
 	src.Spec.Suspend = suspended
 	h := &DeletionHandler{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(src).Build(), Self: "self"}
-	resp, _ := h.answer(t.Context(), req)
+	resp := h.answer(t.Context(), req)
 	return resp.Warnings
 }
