@@ -136,20 +136,21 @@ func compare(ctx context.Context, e *estate, pairs []pair, a *admission, flags *
 	if err := v.run(ctx, asked.each(ctx)); err != nil {
 		return nil, err
 	}
-	exempt, err := live.Exempt(ctx, e.objects)
+	webhook, err := live.ReadWebhook(ctx, e.objects, e.discovery)
 	if err != nil {
 		return nil, connect.Failure("compare", err)
 	}
 	r := &report{}
 	for _, p := range pairs {
-		row := rowOf(p, live.Compare(v.audits[p.policy.Name], v.own[p.policy.Name]))
+		row := row{Constraint: p.constraint.ID(), Policy: p.policy.Name,
+			Comparison: live.Compare(v.audits[p.policy.Name], v.own[p.policy.Name])}
 		if err := live.Stands(p.policy, p.constraint); err != nil {
 			row.unknown(err.Error())
 		}
 		if err := e.source.Stale(p.policy, p.constraint); err != nil {
 			row.differs(err.Error())
 		}
-		if note := live.NeverJudged(p.policy, exempt); note != "" {
+		if note := live.NeverJudged(p.policy, webhook.Exempt()); note != "" {
 			row.Notes = append(row.Notes, note)
 		}
 		if note := live.NothingStored(p.policy); note != "" {

@@ -120,6 +120,10 @@ func (e *estate) pairs(name string) ([]pair, error) {
 	return []pair{{c, p}}, nil
 }
 
+func unpaired(c *live.Constraint, why string) row {
+	return row{Constraint: c.ID(), Comparison: live.Comparison{Verdict: live.Different, Notes: []string{why}}}
+}
+
 // unpaired are the constraints that have no policy, or more than one, as rows of a comparison.
 func (e *estate) unpaired() []row {
 	var out []row
@@ -127,10 +131,10 @@ func (e *estate) unpaired() []row {
 		p, err := e.policyOf(c)
 		switch {
 		case err != nil:
-			out = append(out, row{Constraint: c.ID(), Verdict: live.Different, Notes: []string{err.Error()}})
+			out = append(out, unpaired(c, err.Error()))
 		case p == nil:
-			out = append(out, row{Constraint: c.ID(), Verdict: live.Different, Notes: []string{"not migrated: " +
-				"run evenkeel migrate gatekeeper apply, which writes its policy or says why it can't"}})
+			out = append(out, unpaired(c, "not migrated: run evenkeel migrate gatekeeper apply, which writes its policy or "+
+				"says why it can't"))
 		}
 	}
 	return out

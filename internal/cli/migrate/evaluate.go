@@ -44,7 +44,7 @@ func newEvaluation(ctx context.Context, e *estate, pairs []pair) (*evaluation, e
 		v.own[p.policy.Name], v.audits[p.policy.Name] = own, &audit
 		v.listed[p.policy.Name] = map[live.ObjectKey]bool{}
 		for _, f := range audit.Findings {
-			v.listed[p.policy.Name][f.Object] = true
+			v.listed[p.policy.Name][f.ObjectKey] = true
 		}
 		if err := force.Set(p.policy); err != nil {
 			own.Unread = append(own.Unread, fmt.Sprintf("policy %s can't be judged by: %v", p.policy.Name, err))
@@ -79,10 +79,10 @@ func (v *evaluation) run(ctx context.Context, each func(listing.Found) error) er
 		own := v.own[r.Policy.Name]
 		key := live.KeyOf(r.Object)
 		if r.Err != nil {
-			own.Failed = append(own.Failed, live.Finding{Object: key, Message: prose.OneLine(r.Err.Error())})
+			own.Failed = append(own.Failed, live.Finding{ObjectKey: key, Message: prose.OneLine(r.Err.Error())})
 		}
 		for _, violation := range r.Violations {
-			own.Findings = append(own.Findings, live.Finding{Object: key, Message: violation.Message})
+			own.Findings = append(own.Findings, live.Finding{ObjectKey: key, Message: violation.Message})
 		}
 	}
 	for _, gap := range walk.Gaps() {

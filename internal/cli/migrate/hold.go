@@ -25,12 +25,12 @@ func (r *admissionRow) hold(of live.ObjectKey, v *verdict, theirs []string) {
 	r.OnlyEvenkeel = append(r.OnlyEvenkeel, without(of, ours, theirs)...)
 }
 
-func without(of live.ObjectKey, messages, others []string) []finding {
+func without(of live.ObjectKey, messages, others []string) []live.Finding {
 	var found []live.Finding
 	for _, m := range messages {
 		if !slices.Contains(others, m) {
-			found = append(found, live.Finding{Object: of, Message: m})
+			found = append(found, live.Finding{ObjectKey: of, Message: m})
 		}
 	}
-	return findings(found)
+	return found
 }

@@ -20,52 +20,19 @@ type report struct {
 
 // row is what both say by one constraint.
 type row struct {
-	Constraint     string        `json:"constraint"`
-	Policy         string        `json:"policy"`
-	Verdict        live.Verdict  `json:"verdict"`
-	Gatekeeper     int           `json:"gatekeeper"`
-	Evenkeel       int           `json:"evenkeel"`
-	OnlyGatekeeper []finding     `json:"onlyGatekeeper,omitempty"`
-	OnlyEvenkeel   []finding     `json:"onlyEvenkeel,omitempty"`
-	Notes          []string      `json:"notes,omitempty"`
-	Admission      *admissionRow `json:"admission,omitempty"`
-}
-
-// finding is a violation that one of the two alone finds.
-type finding struct {
-	Group     string `json:"group,omitempty"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-	Message   string `json:"message"`
+	Constraint string `json:"constraint"`
+	Policy     string `json:"policy"`
+	live.Comparison
+	Admission *admissionRow `json:"admission,omitempty"`
 }
 
 // admissionRow is what both answer at admission.
 type admissionRow struct {
-	Verdict        live.Verdict `json:"verdict"`
-	Requests       int          `json:"requests"`
-	OnlyGatekeeper []finding    `json:"onlyGatekeeper,omitempty"`
-	OnlyEvenkeel   []finding    `json:"onlyEvenkeel,omitempty"`
-	Notes          []string     `json:"notes,omitempty"`
-}
-
-func rowOf(p pair, c *live.Comparison) row {
-	return row{Constraint: p.constraint.ID(), Policy: p.policy.Name, Verdict: c.Verdict, Gatekeeper: c.Gatekeeper,
-		Evenkeel: c.Evenkeel, OnlyGatekeeper: findings(c.OnlyGatekeeper), OnlyEvenkeel: findings(c.OnlyEvenkeel),
-		Notes: c.Notes}
-}
-
-func findings(found []live.Finding) []finding {
-	var out []finding
-	for _, f := range found {
-		out = append(out, finding{f.Object.Group, f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Message})
-	}
-	return out
-}
-
-func (f finding) String() string {
-	return live.Finding{Object: live.ObjectKey{Group: f.Group, Kind: f.Kind, Namespace: f.Namespace,
-		Name: f.Name}, Message: f.Message}.String()
+	Verdict        live.Verdict   `json:"verdict"`
+	Requests       int            `json:"requests"`
+	OnlyGatekeeper []live.Finding `json:"onlyGatekeeper,omitempty"`
+	OnlyEvenkeel   []live.Finding `json:"onlyEvenkeel,omitempty"`
+	Notes          []string       `json:"notes,omitempty"`
 }
 
 func (r *row) unknown(why string) {
@@ -114,7 +81,7 @@ func (r *report) table(out io.Writer) error {
 	return nil
 }
 
-func details(out io.Writer, of string, theirs, ours []finding, notes []string) {
+func details(out io.Writer, of string, theirs, ours []live.Finding, notes []string) {
 	if len(theirs)+len(ours)+len(notes) == 0 {
 		return
 	}

@@ -43,13 +43,3 @@ func eachPage(ctx context.Context, r lister, opts metav1.ListOptions, visit func
 		}
 	}
 }
-
-// Pages reads a resource page by page until visit gives an error.
-func Pages(ctx context.Context, r lister, pageSize int64, visit func(*unstructured.UnstructuredList) error) error {
-	var stopped error
-	_, err := eachPage(ctx, r, metav1.ListOptions{Limit: pageSize}, func(list *unstructured.UnstructuredList) bool {
-		stopped = visit(list)
-		return stopped == nil
-	})
-	return errors.Join(err, stopped)
-}

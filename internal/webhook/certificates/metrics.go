@@ -3,6 +3,7 @@
 package certificates
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,17 +28,7 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 				"authority or key) and so goes on with the one before, else 0.",
 		}),
 	}
-	return m, registerer.Register(m)
-}
-
-func (m *metrics) Describe(to chan<- *prometheus.Desc) {
-	m.expiry.Describe(to)
-	m.unservable.Describe(to)
-}
-
-func (m *metrics) Collect(to chan<- prometheus.Metric) {
-	m.expiry.Collect(to)
-	m.unservable.Collect(to)
+	return m, errors.Join(registerer.Register(m.expiry), registerer.Register(m.unservable))
 }
 
 func (m *metrics) expires(at time.Time) { m.expiry.Set(float64(at.Unix())) }

@@ -3,6 +3,7 @@
 package configuration
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,17 +32,7 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	for _, configuration := range []string{"validating", "mutating"} {
 		m.restored.WithLabelValues(configuration)
 	}
-	return m, registerer.Register(m)
-}
-
-func (m *metrics) Describe(to chan<- *prometheus.Desc) {
-	m.additions.Describe(to)
-	m.restored.Describe(to)
-}
-
-func (m *metrics) Collect(to chan<- prometheus.Metric) {
-	m.additions.Collect(to)
-	m.restored.Collect(to)
+	return m, errors.Join(registerer.Register(m.additions), registerer.Register(m.restored))
 }
 
 // narrowed notes which entries others have narrowed, of those that are there and those

@@ -45,21 +45,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 				"policy.",
 		}, []string{"policy"}),
 	}
-	return m, registerer.Register(m)
-}
-
-// Describe implements prometheus.Collector.
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
-	m.violations.Describe(to)
-	m.errors.Describe(to)
-	m.stopped.Describe(to)
-}
-
-// Collect implements prometheus.Collector.
-func (m *Metrics) Collect(to chan<- prometheus.Metric) {
-	m.violations.Collect(to)
-	m.errors.Collect(to)
-	m.stopped.Collect(to)
+	return m, errors.Join(registerer.Register(m.violations), registerer.Register(m.errors), registerer.Register(m.stopped))
 }
 
 // failed counts what couldn't be evaluated, a verdict or its fix.

@@ -40,18 +40,22 @@ func NewWebhook(config *admissionregistrationv1.ValidatingWebhookConfiguration,
 
 // ReadWebhook finds out. It needs get on the configuration.
 func ReadWebhook(ctx context.Context, objects dynamic.Interface, kinds discovery.DiscoveryInterface) (*Webhook, error) {
-	config, err := ownWebhooks(ctx, objects)
-	if err != nil {
-		return nil, err
-	}
 	served, err := served(kinds)
 	if err != nil {
 		return nil, err
 	}
-	return NewWebhook(config, served), nil
+	read, err := objects.Resource(webhookConfigurations()).Get(ctx, webhookName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return NewWebhook(nil, served), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the ValidatingWebhookConfiguration %s: %w", webhookName, err)
+	}
+	config, err := configuration(read)
+	return NewWebhook(config, served), err
 }
 
-// Exempt are the namespaces of which the API server never asks it, sorted: see the function Exempt.
+// Exempt are the namespaces of which the API server never asks it, sorted.
 func (w *Webhook) Exempt() []string { return exemptBy(w.config) }
 
 // Asked errs where the API server doesn't ask it of each kind that a policy concerns and the cluster serves: nobody
@@ -89,18 +93,6 @@ func (s *Source) TakenOver(w *Webhook, p *v1alpha1.ClusterRegoPolicy) error {
 	return fmt.Errorf("the API server asks Gatekeeper's webhook about %s, and policy %s isn't asked about it: divide "+
 		"the constraint by kinds, run evenkeel migrate gatekeeper apply again, and look at its notes",
 		strings.Join(lost, ", "), p.Name)
-}
-
-func ownWebhooks(ctx context.Context, objects dynamic.Interface) (
-	*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
-	read, err := objects.Resource(webhookConfigurations()).Get(ctx, webhookName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the ValidatingWebhookConfiguration %s: %w", webhookName, err)
-	}
-	return configuration(read)
 }
 
 func configuration(read *unstructured.Unstructured) (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {

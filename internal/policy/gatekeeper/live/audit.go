@@ -14,7 +14,12 @@ import (
 )
 
 // ObjectKey names a live object; Namespace is empty for a cluster-scoped one.
-type ObjectKey struct{ Group, Kind, Namespace, Name string }
+type ObjectKey struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
 
 // String is as people name it: "Service shop/web".
 func (k ObjectKey) String() string {
@@ -33,12 +38,12 @@ func KeyOf(object map[string]any) ObjectKey {
 
 // Finding is a violation of one object.
 type Finding struct {
-	Object  ObjectKey
-	Message string
+	ObjectKey
+	Message string `json:"message"`
 }
 
 // String is for people.
-func (f Finding) String() string { return f.Object.String() + ": " + f.Message }
+func (f Finding) String() string { return f.ObjectKey.String() + ": " + f.Message }
 
 // Audit is what Gatekeeper's audit has last found of a constraint.
 type Audit struct {
@@ -81,7 +86,7 @@ func AuditOf(c *Constraint, since time.Time) Audit {
 			s, _ := violation[field].(string)
 			return s
 		}
-		a.Findings = append(a.Findings, Finding{Message: text("message"), Object: ObjectKey{Group: text("group"),
+		a.Findings = append(a.Findings, Finding{Message: text("message"), ObjectKey: ObjectKey{Group: text("group"),
 			Kind: text("kind"), Namespace: text("namespace"), Name: text("name")}})
 	}
 	if a.Total > 0 && len(a.Findings) == 0 {

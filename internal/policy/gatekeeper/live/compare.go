@@ -37,18 +37,20 @@ type Own struct {
 
 // Comparison is what the two say of one constraint.
 type Comparison struct {
-	Verdict Verdict
+	Verdict Verdict `json:"verdict"`
 	// Gatekeeper and Evenkeel count the violations that each found.
-	Gatekeeper, Evenkeel int
+	Gatekeeper int `json:"gatekeeper"`
+	Evenkeel   int `json:"evenkeel"`
 	// OnlyGatekeeper and OnlyEvenkeel are what one of the two alone finds, sorted.
-	OnlyGatekeeper, OnlyEvenkeel []Finding
+	OnlyGatekeeper []Finding `json:"onlyGatekeeper,omitempty"`
+	OnlyEvenkeel   []Finding `json:"onlyEvenkeel,omitempty"`
 	// Notes say what differs, or isn't known, and isn't a finding.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Compare holds what Evenkeel finds of what lives in the cluster against Gatekeeper's audit.
-func Compare(audit *Audit, own *Own) *Comparison {
-	c := &Comparison{Gatekeeper: audit.Total, Evenkeel: len(own.Findings)}
+func Compare(audit *Audit, own *Own) Comparison {
+	c := Comparison{Gatekeeper: audit.Total, Evenkeel: len(own.Findings)}
 	if audit.Unknown != "" {
 		c.Notes = []string{audit.Unknown}
 		c.Verdict = Unknown
@@ -59,14 +61,14 @@ func Compare(audit *Audit, own *Own) *Comparison {
 	for _, f := range distinct(own.Findings) {
 		switch {
 		case theirs[f]:
-		case !audit.Time.After(own.Written[f.Object]):
+		case !audit.Time.After(own.Written[f.ObjectKey]):
 			unknown = append(unknown, since(f, audit.Time))
 		case !audit.Cut():
 			c.OnlyEvenkeel = append(c.OnlyEvenkeel, f)
 		}
 	}
 	for _, f := range own.Failed {
-		unknown = append(unknown, fmt.Sprintf("%s: Evenkeel couldn't judge it: %s", f.Object, f.Message))
+		unknown = append(unknown, fmt.Sprintf("%s: Evenkeel couldn't judge it: %s", f.ObjectKey, f.Message))
 	}
 	c.conclude(audit, unknown)
 	return c
@@ -77,8 +79,8 @@ func (c *Comparison) theirs(audit *Audit, own *Own) []string {
 	var unknown []string
 	ours := byObject(own.Findings)
 	for _, f := range distinct(audit.Findings) {
-		written, judged := own.Written[f.Object]
-		at, outside := own.Unconcerned[f.Object]
+		written, judged := own.Written[f.ObjectKey]
+		at, outside := own.Unconcerned[f.ObjectKey]
 		if outside {
 			written = at
 		}
@@ -86,13 +88,13 @@ func (c *Comparison) theirs(audit *Audit, own *Own) []string {
 		case ours[f]:
 		case !judged && !outside:
 			unknown = append(unknown, fmt.Sprintf("%s: Gatekeeper's audit found it, and it isn't there any more, or "+
-				"no policy's kind", f.Object))
+				"no policy's kind", f.ObjectKey))
 		case !audit.Time.After(written):
 			unknown = append(unknown, since(f, audit.Time))
 		default:
 			c.OnlyGatekeeper = append(c.OnlyGatekeeper, f)
 			if outside {
-				c.Notes = append(c.Notes, fmt.Sprintf("%s: the policy doesn't concern it: see spec.match", f.Object))
+				c.Notes = append(c.Notes, fmt.Sprintf("%s: the policy doesn't concern it: see spec.match", f.ObjectKey))
 			}
 		}
 	}
@@ -120,7 +122,7 @@ func (c *Comparison) conclude(audit *Audit, unknown []string) {
 }
 
 func since(f Finding, at time.Time) string {
-	return fmt.Sprintf("%s: it was written after Gatekeeper's audit began (%s): wait for the next one", f.Object,
+	return fmt.Sprintf("%s: it was written after Gatekeeper's audit began (%s): wait for the next one", f.ObjectKey,
 		at.UTC().Format(time.RFC3339))
 }
 

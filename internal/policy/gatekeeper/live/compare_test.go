@@ -16,18 +16,18 @@ import (
 func auditTime() time.Time { return time.Date(2027, 1, 7, 8, 0, 0, 0, time.UTC) }
 
 func web(message string) Finding {
-	return Finding{Object: ObjectKey{Kind: "Service", Namespace: "shop", Name: "web"}, Message: message}
+	return Finding{ObjectKey: ObjectKey{Kind: "Service", Namespace: "shop", Name: "web"}, Message: message}
 }
 
 func db(message string) Finding {
-	return Finding{Object: ObjectKey{Kind: "Service", Namespace: "shop", Name: "db"}, Message: message}
+	return Finding{ObjectKey: ObjectKey{Kind: "Service", Namespace: "shop", Name: "db"}, Message: message}
 }
 
 // before are objects that were written before the audit, and after one that was written at its time.
 func before(findings ...Finding) map[ObjectKey]time.Time {
 	out := map[ObjectKey]time.Time{}
 	for _, f := range findings {
-		out[f.Object] = auditTime().Add(-time.Minute)
+		out[f.ObjectKey] = auditTime().Add(-time.Minute)
 	}
 	return out
 }
@@ -66,13 +66,13 @@ func TestWhatBothFindIsCompared(t *testing.T) {
 			want: Different, theirs: []Finding{web("a")}, note: "Service shop/web: the policy doesn't concern it"},
 		"an object that the policy doesn't concern, and was written since": {
 			audit: Audit{Total: 1, Findings: []Finding{web("a")}},
-			own:   Own{Unconcerned: map[ObjectKey]time.Time{web("").Object: auditTime()}},
+			own:   Own{Unconcerned: map[ObjectKey]time.Time{web("").ObjectKey: auditTime()}},
 			want:  Unknown, note: "written after Gatekeeper's audit began"},
 		"an object that was written since": {
-			own:  Own{Findings: []Finding{web("a")}, Written: map[ObjectKey]time.Time{web("").Object: auditTime()}},
+			own:  Own{Findings: []Finding{web("a")}, Written: map[ObjectKey]time.Time{web("").ObjectKey: auditTime()}},
 			want: Unknown, note: "written after Gatekeeper's audit began"},
 		"an object that was corrected since": {audit: Audit{Total: 1, Findings: []Finding{web("a")}},
-			own:  Own{Written: map[ObjectKey]time.Time{web("").Object: auditTime()}},
+			own:  Own{Written: map[ObjectKey]time.Time{web("").ObjectKey: auditTime()}},
 			want: Unknown, note: "written after Gatekeeper's audit began"},
 		"an object that couldn't be judged": {own: Own{Failed: []Finding{web("timeout")}},
 			want: Unknown, note: "couldn't judge it: timeout"},
@@ -92,7 +92,7 @@ func TestWhatBothFindIsCompared(t *testing.T) {
 		"a list that is cut, with another number that may be new": {
 			audit: Audit{Total: 3, Findings: []Finding{web("a")}},
 			own: Own{Findings: []Finding{web("a"), db("b")}, Written: map[ObjectKey]time.Time{
-				web("").Object: auditTime().Add(-time.Minute), db("").Object: auditTime()}},
+				web("").ObjectKey: auditTime().Add(-time.Minute), db("").ObjectKey: auditTime()}},
 			want: Unknown, note: "written after"},
 		"a list that is cut, and one of it isn't found": {audit: Audit{Total: 2, Findings: []Finding{web("a")}},
 			own:  Own{Findings: []Finding{db("b"), db("c")}, Written: before(web(""), db(""))},

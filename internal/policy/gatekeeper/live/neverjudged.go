@@ -3,7 +3,6 @@
 package live
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,23 +10,13 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/match"
 )
 
-// Exempt are the namespaces of which the API server never asks Evenkeel's webhook, sorted: those that its
-// configuration names, and kube-system and kube-node-lease where it names none yet. It needs get on it.
-func Exempt(ctx context.Context, objects dynamic.Interface) ([]string, error) {
-	config, err := ownWebhooks(ctx, objects)
-	if err != nil {
-		return nil, err
-	}
-	return exemptBy(config), nil
-}
-
-// exemptBy are those that Evenkeel's configuration names; nil where there is none.
+// exemptBy are the namespaces that Evenkeel's configuration names, sorted; kube-system and kube-node-lease where it
+// names none yet.
 func exemptBy(config *admissionregistrationv1.ValidatingWebhookConfiguration) []string {
 	byDefault := []string{corev1.NamespaceNodeLease, metav1.NamespaceSystem}
 	if config == nil {

@@ -24,20 +24,20 @@ func (o *Own) Outside(ctx context.Context, objects dynamic.Interface, served []*
 	o.Unconcerned = map[ObjectKey]time.Time{}
 	asked := map[ObjectKey]bool{}
 	for _, f := range audit.Findings {
-		if _, judged := o.Written[f.Object]; judged || asked[f.Object] {
+		if _, judged := o.Written[f.ObjectKey]; judged || asked[f.ObjectKey] {
 			continue
 		}
-		asked[f.Object] = true
-		r, known := resourceOf(match.GroupKind{Group: f.Object.Group, Kind: f.Object.Kind}, served, "")
+		asked[f.ObjectKey] = true
+		r, known := resourceOf(match.GroupKind{Group: f.Group, Kind: f.Kind}, served, "")
 		if !known {
 			continue
 		}
-		found, err := objects.Resource(r).Namespace(f.Object.Namespace).Get(ctx, f.Object.Name, metav1.GetOptions{})
+		found, err := objects.Resource(r).Namespace(f.Namespace).Get(ctx, f.Name, metav1.GetOptions{})
 		switch {
 		case err == nil:
-			o.Unconcerned[f.Object] = changed(found)
+			o.Unconcerned[f.ObjectKey] = changed(found)
 		case !apierrors.IsNotFound(err):
-			o.Unread = append(o.Unread, fmt.Sprintf("%s, which Gatekeeper's audit found, can't be read: %v", f.Object,
+			o.Unread = append(o.Unread, fmt.Sprintf("%s, which Gatekeeper's audit found, can't be read: %v", f.ObjectKey,
 				err))
 		}
 	}

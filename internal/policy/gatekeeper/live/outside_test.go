@@ -50,7 +50,7 @@ func TestWhatThePolicyDoesNotConcernIsToldFromWhatIsGone(t *testing.T) {
 				})
 			}
 			tc.own.Outside(t.Context(), objects, tc.served, &Audit{Findings: []Finding{web("a"), web("b")}})
-			if _, there := tc.own.Unconcerned[web("").Object]; there != tc.there {
+			if _, there := tc.own.Unconcerned[web("").ObjectKey]; there != tc.there {
 				t.Errorf("it is there: %t", there)
 			}
 			if !strings.Contains(strings.Join(tc.own.Unread, "\n"), tc.wantsRead) {
@@ -67,13 +67,19 @@ func TestNamespacesThatEvenkeelNeverJudgesAreTold(t *testing.T) {
 			map[string]any{"key": "kubernetes.io/metadata.name", "operator": "NotIn",
 				"values": []any{"kube-system", "kube-node-lease", "evenkeel-system"}},
 			map[string]any{"key": "team", "operator": "NotIn", "values": []any{"x"}}}}}}}}
-	got, err := Exempt(t.Context(), fake.NewSimpleDynamicClient(runtime.NewScheme(), config))
-	if diff := cmp.Diff([]string{"evenkeel-system", "kube-node-lease", "kube-system"}, got); err != nil || diff != "" {
-		t.Errorf("%v: %s", err, diff)
+	exempt := func(objects ...runtime.Object) []string {
+		w, err := ReadWebhook(t.Context(), fake.NewSimpleDynamicClient(runtime.NewScheme(), objects...), serving(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Exempt()
 	}
-	none, err := Exempt(t.Context(), fake.NewSimpleDynamicClient(runtime.NewScheme()))
-	if diff := cmp.Diff([]string{"kube-node-lease", "kube-system"}, none); err != nil || diff != "" {
-		t.Errorf("without a configuration %v: %s", err, diff)
+	got := exempt(config)
+	if diff := cmp.Diff([]string{"evenkeel-system", "kube-node-lease", "kube-system"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"kube-node-lease", "kube-system"}, exempt()); diff != "" {
+		t.Errorf("without a configuration: %s", diff)
 	}
 	cases := map[string]struct {
 		named, excluded []string
