@@ -4,9 +4,10 @@ package inventory
 
 import (
 	"context"
-	"hash/fnv"
 	"sync"
 	"time"
+
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
 // catchUpPoll is how often it is looked whether a new watch has come as far as the one before it.
@@ -48,7 +49,7 @@ func (p *pass) await(w *watcher) error {
 		return err
 	case <-w.listed:
 	}
-	resync := p.store.options.Clock.NewTimer(p.resyncAfter())
+	resync := p.store.options.Clock.NewTimer(listing.Spread(p.store.options.ResyncPeriod, p.key))
 	defer resync.Stop()
 	look := p.store.options.Clock.NewTicker(max(p.store.options.MaxSilence/silencePolls, time.Millisecond))
 	defer look.Stop()
@@ -65,16 +66,6 @@ func (p *pass) await(w *watcher) error {
 			}
 		}
 	}
-}
-
-// resyncAfter is the resync period, give or take a tenth by the reference's hash, so that not all kinds are listed at
-// once.
-func (f *follower) resyncAfter() time.Duration {
-	h := fnv.New32a()
-	// A hash never fails to be written to.
-	_, _ = h.Write([]byte(f.key))
-	tenth := f.store.options.ResyncPeriod / 10
-	return f.store.options.ResyncPeriod - tenth + 2*tenth*time.Duration(h.Sum32()%1024)/1024
 }
 
 // relist gives who watches from now on: one that has listed anew and come as far as the old one, or the old one where

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"evenkeel.dev/evenkeel/internal/policy/rego/inventory"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
 // served is a cluster of one kind: what a list says, and what the watches are told, is the test's to say.
@@ -190,7 +191,7 @@ func TestAKindIsKnownWhileItIsListedAnew(t *testing.T) {
 		f.known("listed", "a")
 		f.store.Take()
 		f.held, f.names, f.version = make(chan struct{}), []string{"a", "c"}, "11"
-		f.after(f.kind.resyncAfter() + 3*stalledLook/2)
+		f.after(listing.Spread(f.kind.store.options.ResyncPeriod, f.kind.key) + 3*stalledLook/2)
 		if f.lists != 2 {
 			t.Fatalf("%d lists, want one more", f.lists)
 		}

@@ -149,22 +149,18 @@ func (s *sink) Add(obj any) error {
 func (s *sink) Update(obj any) error { return s.Add(obj) }
 
 func (s *sink) Delete(obj any) error {
-	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
-	if err != nil {
-		return fmt.Errorf("name a deleted object: %w", err)
-	}
-	namespace, name, err := cache.SplitMetaNamespaceKey(key)
+	of, err := cache.DeletionHandlingObjectToName(obj)
 	if err != nil {
 		return fmt.Errorf("name a deleted object: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.aside != nil {
-		delete(s.aside, key)
+		delete(s.aside, of.String())
 		return nil
 	}
 	before := s.table.Bytes()
-	if s.table.Delete(namespace, name) {
+	if s.table.Delete(of.Namespace, of.Name) {
 		s.share.keep(s.table.Bytes() - before)
 		s.changed()
 	}

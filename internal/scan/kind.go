@@ -5,7 +5,6 @@ package scan
 import (
 	"context"
 	"errors"
-	"hash/fnv"
 	"sync/atomic"
 	"time"
 
@@ -129,14 +128,4 @@ func (k *kindScan) pause(ctx context.Context, d time.Duration) {
 	case <-k.again:
 	case <-t.C():
 	}
-}
-
-// resyncAfter is the resync period, give or take a tenth by the kind's hash, so
-// that the kinds don't all list at once.
-func (k *kindScan) resyncAfter() time.Duration {
-	h := fnv.New32a()
-	// A hash never fails to be written to.
-	_, _ = h.Write([]byte(k.kind.String()))
-	tenth := k.scanner.opts.ResyncPeriod / 10
-	return k.scanner.opts.ResyncPeriod - tenth + 2*tenth*time.Duration(h.Sum32()%1024)/1024
 }

@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"evenkeel.dev/evenkeel/internal/scan/listing"
 )
 
 func TestResyncIsSpreadByHash(t *testing.T) {
 	s := &Scanner{opts: Options{}.withDefaults()}
 	seen := map[time.Duration]bool{}
 	for _, kind := range []string{"Pod", "ConfigMap", "Secret", "Service"} {
-		k := &kindScan{kind: schema.GroupKind{Kind: kind}, scanner: s}
-		d := k.resyncAfter()
-		if d < 9*time.Minute || d > 11*time.Minute || d != k.resyncAfter() {
+		spread := func() time.Duration { return listing.Spread(s.opts.ResyncPeriod, kind) }
+		d := spread()
+		if d < 9*time.Minute || d > 11*time.Minute || d != spread() {
 			t.Errorf("%s is listed anew after %v, want the same within a tenth of 10m each time", kind, d)
 		}
 		seen[d] = true

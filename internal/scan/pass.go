@@ -89,7 +89,7 @@ func (p *pass) await(ended <-chan error) error {
 	if err := p.awaitList(ended); err != nil {
 		return err
 	}
-	resync := p.scan.scanner.clock.NewTimer(p.scan.resyncAfter())
+	resync := p.scan.scanner.clock.NewTimer(listing.Spread(p.scan.scanner.opts.ResyncPeriod, p.scan.kind.String()))
 	defer resync.Stop()
 	select {
 	case err := <-ended:

@@ -62,15 +62,11 @@ func (s *store) Add(obj any) error {
 func (s *store) Update(obj any) error { return s.Add(obj) }
 
 func (s *store) Delete(obj any) error {
-	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
+	of, err := cache.DeletionHandlingObjectToName(obj)
 	if err != nil {
 		return fmt.Errorf("scan %s: name a deleted object: %w", s.kind, err)
 	}
-	namespace, name, err := cache.SplitMetaNamespaceKey(key)
-	if err != nil {
-		return fmt.Errorf("scan %s: name a deleted object: %w", s.kind, err)
-	}
-	s.index.Remove(s.kind, index.KeyOf(namespace, name))
+	s.index.Remove(s.kind, index.KeyOf(of.Namespace, of.Name))
 	return nil
 }
 

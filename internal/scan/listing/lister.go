@@ -4,6 +4,8 @@ package listing
 
 import (
 	"context"
+	"hash/fnv"
+	"time"
 
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,4 +64,14 @@ func listJudged[T runtime.Object](ctx context.Context, r resourceReader, pageSiz
 			return out, nil
 		}
 	}
+}
+
+// Spread is the resync period of a kind, give or take a tenth by the hash of its key, so that the kinds don't all list
+// at once.
+func Spread(period time.Duration, key string) time.Duration {
+	h := fnv.New32a()
+	// A hash never fails to be written to.
+	_, _ = h.Write([]byte(key))
+	tenth := period / 10
+	return period - tenth + 2*tenth*time.Duration(h.Sum32()%1024)/1024
 }

@@ -12,7 +12,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
-	"evenkeel.dev/evenkeel/internal/webhook/requests"
 )
 
 // Field is one field that holds who did something. Admission fills it in from the
@@ -131,7 +130,7 @@ func setField(object map[string]any, field []string, want any, set bool, made ma
 }
 
 func recording(r *policy.Request) []operation {
-	change, needed := requests.Record(r)
+	change, needed := Record(r)
 	if !needed {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/override"
-	"evenkeel.dev/evenkeel/internal/webhook/requests"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
+	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
 
 const endpointOverride = "override"
@@ -39,7 +39,7 @@ func (h *OverrideHandler) answer(_ context.Context, req *policy.Request) serving
 	if resp, done := read(req, &o); done {
 		return resp
 	}
-	reason, asks := requests.Asks(req, v1alpha1.ActionOverride)
+	reason, asks := stamp.Asks(req, v1alpha1.ActionOverride)
 	if !asks {
 		return serving.Allow()
 	}

@@ -13,7 +13,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
-	"evenkeel.dev/evenkeel/internal/webhook/requests"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 	"evenkeel.dev/evenkeel/internal/webhook/stamp"
 )
@@ -47,11 +46,11 @@ func notTheirRequest(r *policy.Request) string {
 		return fmt.Sprintf("%s doesn't hold who makes this request. The MutatingWebhookConfiguration %s fills it in: "+
 			"try again in a moment", field, names.Configuration)
 	}
-	if end, passed := requests.Passed(r); passed {
+	if end, passed := stamp.Passed(r); passed {
 		return fmt.Sprintf("the end that it names, %s, has passed, so that nothing would be held: set a time to come, "+
 			"or none, to hold it until a person lets it go on", end.UTC().Format(time.RFC3339))
 	}
-	if reason, asks := requests.Asks(r, v1alpha1.ActionReset); asks && reason == "" {
+	if reason, asks := stamp.Asks(r, v1alpha1.ActionReset); asks && reason == "" {
 		return "a reset needs a reason: set spec.reason in the same request, or use evenkeel breaker reset --reason"
 	}
 	return ""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package requests_test
+package stamp
 
 import (
 	"strings"
@@ -10,10 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/webhook/requests"
 )
-
-type tree = map[string]any
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -58,7 +55,7 @@ func TestWhoOverridesIsOnRecord(t *testing.T) {
 			r := &policy.Request{Operation: policy.Update, Resource: "policyoverrides",
 				UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
 				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
-			got, needed := requests.Record(r)
+			got, needed := Record(r)
 			if needed != (tc.want != nil) {
 				t.Fatalf("changed: %t", needed)
 			}
@@ -78,51 +75,51 @@ func TestWhoAsksIsOnRecord(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		before, after tree
-		want          requests.Change
+		want          Change
 		untouched     bool
 	}{
 		"The kill switch": {reason: "who and why", before: tree{},
 			after: tree{"mode": "ForcedOpen", "reason": "INC-42"},
-			want:  requests.Change{Requests: []any{record("ForceOpen", "ann", "reason", "INC-42")}, Moved: true}},
+			want:  Change{Requests: []any{record("ForceOpen", "ann", "reason", "INC-42")}, Moved: true}},
 		"A mode that isn't known": {reason: "it holds the breaker open too", before: tree{},
 			after: tree{"mode": "Shut"},
-			want:  requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+			want:  Change{Requests: []any{record("ForceOpen", "ann")}}},
 		"To let go": {reason: "the record goes on", before: tree{"mode": "ForcedOpen", "requests": []any{old}},
 			after: tree{"mode": "Automatic", "requests": []any{old}},
-			want:  requests.Change{Requests: []any{old, record("Release", "ann")}}},
+			want:  Change{Requests: []any{old, record("Release", "ann")}}},
 		"To let go by leaving out": {
 			reason: "absent is Automatic", before: tree{"mode": "ForcedOpen", "requests": []any{old}}, after: tree{},
-			want: requests.Change{Requests: []any{old, record("Release", "ann")}}},
+			want: Change{Requests: []any{old, record("Release", "ann")}}},
 		"A reset": {reason: "with its token", before: tree{"resetToken": "1"},
 			after: tree{"resetToken": "2", "reason": "why"},
-			want: requests.Change{Requests: []any{record("Reset", "ann", "reason", "why", "token", "2")},
+			want: Change{Requests: []any{record("Reset", "ann", "reason", "why", "token", "2")},
 				Moved: true}},
 		"Two at once": {reason: "each has its record", before: tree{"mode": "ForcedOpen"},
 			after: tree{"resetToken": "2", "reason": "why"},
-			want: requests.Change{
+			want: Change{
 				Requests: []any{record("Release", "ann", "reason", "why"),
 					record("Reset", "ann", "reason", "why", "token", "2")}, Moved: true}},
 		"A reason that stood there before": {reason: "it was given for something else", before: tree{"reason": "old"},
 			after: tree{"mode": "ForcedOpen", "reason": "old"},
-			want:  requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+			want:  Change{Requests: []any{record("ForceOpen", "ann")}}},
 		"In another's name": {reason: "replaced", before: tree{},
 			after: tree{"mode": "ForcedOpen", "requests": []any{record("ForceOpen", "bob")}},
-			want:  requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+			want:  Change{Requests: []any{record("ForceOpen", "ann")}}},
 		"At another time": {reason: "replaced", before: tree{},
 			after: tree{"mode": "ForcedOpen",
 				"requests": []any{record("ForceOpen", "ann", "time", "2020-01-01T00:00:00Z")}},
-			want: requests.Change{Requests: []any{record("ForceOpen", "ann")}}},
+			want: Change{Requests: []any{record("ForceOpen", "ann")}}},
 		"A record too many": {reason: "restored", before: tree{}, after: tree{"requests": []any{old}},
-			want: requests.Change{}},
+			want: Change{}},
 		"Records taken away": {reason: "restored", before: tree{"requests": []any{old}}, after: tree{},
-			want: requests.Change{Requests: []any{old}}},
+			want: Change{Requests: []any{old}}},
 		"Records taken away with an act": {
 			reason: "restored", before: tree{"requests": []any{old}, "mode": "ForcedOpen"},
 			after: tree{"requests": []any{record("Release", "ann")}},
-			want:  requests.Change{Requests: []any{old, record("Release", "ann")}}},
+			want:  Change{Requests: []any{old, record("Release", "ann")}}},
 		"More than there is room for": {reason: "the oldest goes", before: tree{"requests": full},
 			after: tree{"mode": "ForcedOpen", "requests": full},
-			want:  requests.Change{Requests: append(append([]any{}, full[1:]...), record("ForceOpen", "ann"))}},
+			want:  Change{Requests: append(append([]any{}, full[1:]...), record("ForceOpen", "ann"))}},
 		"A token taken away": {reason: "nothing is asked for", before: tree{"resetToken": "1"}, after: tree{},
 			untouched: true},
 		"A reason by itself": {reason: "nothing is asked for", before: tree{}, after: tree{"reason": "why"},
@@ -140,7 +137,7 @@ func TestWhoAsksIsOnRecord(t *testing.T) {
 			r := &policy.Request{Operation: policy.Update, Resource: "remediationbreakers",
 				UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
 				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
-			got, needed := requests.Record(r)
+			got, needed := Record(r)
 			if needed == tc.untouched {
 				t.Fatalf("%s: changed: %t", tc.reason, needed)
 			}
@@ -165,7 +162,7 @@ func TestWhoAsksIsOnRecord(t *testing.T) {
 				delete(spec, "reason")
 			}
 			r.Object = tree{"spec": spec}
-			if again, needed := requests.Record(r); needed {
+			if again, needed := Record(r); needed {
 				t.Errorf("asked again, it changes once more: %+v", again)
 			}
 		})
@@ -208,7 +205,7 @@ func TestUntilWhenIsOnRecord(t *testing.T) {
 			r := &policy.Request{Operation: policy.Update, Resource: resource,
 				UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
 				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
-			got, needed := requests.Record(r)
+			got, needed := Record(r)
 			if needed != (tc.want != "") || got.Leftover != tc.leftover {
 				t.Fatalf("changed: %t, %q is left over", needed, got.Leftover)
 			}
@@ -224,7 +221,7 @@ func TestUntilWhenIsOnRecord(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			r.Object["spec"] = without(tc.after, tc.leftover, got.Requests)
-			if again, needed := requests.Record(r); needed {
+			if again, needed := Record(r); needed {
 				t.Errorf("asked again, it changes once more: %+v", again)
 			}
 		})
@@ -248,7 +245,7 @@ func TestAnEndThatIsLeftGoesWhoeverWritesTheRecord(t *testing.T) {
 		UserInfo:  policy.UserInfo{Username: "ann"},
 		OldObject: tree{"spec": tree{"desiredState": "Paused", "pausedUntil": at}},
 		Object:    tree{"spec": tree{"pausedUntil": at, "requests": []any{record("Resume", "ann")}}}}
-	got, needed := requests.Record(r)
+	got, needed := Record(r)
 	if diff := cmp.Diff([]any{record("Resume", "ann")}, got.Requests); !needed || got.Leftover != "pausedUntil" ||
 		diff != "" {
 		t.Errorf("changed %t, %+v\n%s", needed, got, diff)
@@ -272,7 +269,7 @@ func TestAnEndThatHasPassed(t *testing.T) {
 	} {
 		r := &policy.Request{Operation: policy.Update, Resource: tc.resource, Now: noon,
 			OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
-		if end, got := requests.Passed(r); got != tc.want || got && !end.Equal(noon) {
+		if end, got := Passed(r); got != tc.want || got && !end.Equal(noon) {
 			t.Errorf("%s: %s has passed: %t", name, end, got)
 		}
 	}
@@ -282,17 +279,17 @@ func TestWhoOverridesWindowsIsOnRecord(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		before, after tree
-		want          requests.Change
+		want          Change
 	}{
 		"Override": {"with the plan's UID", tree{}, tree{"windowOverride": "u1", "reason": "INC-42"},
-			requests.Change{Requests: []any{record("OverrideWindows", "ann", "reason", "INC-42", "token", "u1")},
+			Change{Requests: []any{record("OverrideWindows", "ann", "reason", "INC-42", "token", "u1")},
 				Moved: true}},
 		"Another UID": {"each is asked for", tree{"windowOverride": "u1"}, tree{"windowOverride": "u2"},
-			requests.Change{Requests: []any{record("OverrideWindows", "ann", "token", "u2")}}},
+			Change{Requests: []any{record("OverrideWindows", "ann", "token", "u2")}}},
 		"Taken back": {"that is a word too", tree{"windowOverride": "u1"}, tree{"reason": "over"},
-			requests.Change{Requests: []any{record("RespectWindows", "ann", "reason", "over")}, Moved: true}},
+			Change{Requests: []any{record("RespectWindows", "ann", "reason", "over")}, Moved: true}},
 		"With a retry": {"each has its record", tree{}, tree{"windowOverride": "u1", "retryToken": "1"},
-			requests.Change{Requests: []any{record("Retry", "ann", "token", "1"),
+			Change{Requests: []any{record("Retry", "ann", "token", "1"),
 				record("OverrideWindows", "ann", "token", "u1")}}},
 	}
 	for name, tc := range cases {
@@ -300,7 +297,7 @@ func TestWhoOverridesWindowsIsOnRecord(t *testing.T) {
 			r := &policy.Request{Operation: policy.Update, Resource: "remediations",
 				UserInfo: policy.UserInfo{Username: "ann"}, Now: noon,
 				OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}
-			got, needed := requests.Record(r)
+			got, needed := Record(r)
 			if diff := cmp.Diff(tc.want, got); diff != "" || !needed {
 				t.Errorf("%s, changed %t (-want +got):\n%s", tc.reason, needed, diff)
 			}
