@@ -32,28 +32,11 @@ type Handler struct {
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	start := h.Clock.Now()
-	limit := serving.Budget(r, h.Timeout)
-	ctx, cancel := context.WithTimeout(r.Context(), limit)
-	defer cancel()
-	review, err := serving.Read(ctx, h.Reviews, w, r, limit, start)
-	if err != nil {
-		serving.ServeMalformed(w, err)
-		h.Metrics.Answered(h.endpoint(), nil, serving.DecisionBad, h.Clock.Since(start))
-		h.Log.Info("A request isn't an admission review, so it isn't judged", "endpoint", h.endpoint(), "from",
-			r.RemoteAddr, "reason", err.Error())
-		return
-	}
-	defer review.Done()
-	review.OwnFix = ownFix(review, h.Self)
-	resp, decision := h.answer(ctx, review)
-	h.Metrics.Answered(h.endpoint(), review.Request, decision, h.Clock.Since(start))
-	if err := serving.Write(w, resp); err != nil {
-		h.Log.Error(err, "An admission request stays unanswered", "uid", review.UID)
-	}
+	h.ServeReview(w, r, h.endpoint(), h.answer)
 }
 
 func (h *Handler) answer(ctx context.Context, review *serving.Review) (serving.Response, string) {
+	review.OwnFix = ownFix(review, h.Self)
 	req := review.Request
 	if exempt.Request(req) {
 		return serving.Response{UID: req.UID, Allowed: true}, serving.DecisionAllowed

@@ -29,6 +29,19 @@ type Base struct {
 // that can't be read is refused: these kinds fail closed.
 func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string,
 	answer func(context.Context, *policy.Request) Response) {
+	b.ServeReview(w, r, endpoint, func(ctx context.Context, review *Review) (resp Response, decision string) {
+		if review.Unread != nil {
+			return b.refuseUnread(endpoint, review), DecisionUnread
+		}
+		resp = answer(ctx, review.Request)
+		resp.UID = review.UID
+		return resp, resp.decision()
+	})
+}
+
+// ServeReview answers a review by what answer makes of it, read or not.
+func (b *Base) ServeReview(w http.ResponseWriter, r *http.Request, endpoint string,
+	answer func(context.Context, *Review) (resp Response, decision string)) {
 	start := b.Clock.Now()
 	limit := Budget(r, b.Timeout)
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
@@ -37,21 +50,15 @@ func (b *Base) Serve(w http.ResponseWriter, r *http.Request, endpoint string,
 	if err != nil {
 		ServeMalformed(w, err)
 		b.Metrics.Answered(endpoint, nil, DecisionBad, b.Clock.Since(start))
+		b.Log.Info("A request isn't an admission review, so it isn't judged", "endpoint", endpoint, "from", r.RemoteAddr,
+			"reason", err.Error())
 		return
 	}
 	defer review.Done()
-	req := review.Request
-	var resp Response
-	decision := DecisionUnread
-	if review.Unread != nil {
-		resp = b.refuseUnread(endpoint, review)
-	} else {
-		resp = answer(ctx, req)
-		resp.UID, decision = review.UID, resp.decision()
-	}
-	b.Metrics.Answered(endpoint, req, decision, b.Clock.Since(start))
+	resp, decision := answer(ctx, review)
+	b.Metrics.Answered(endpoint, review.Request, decision, b.Clock.Since(start))
 	if err := Write(w, resp); err != nil {
-		b.Log.Error(err, "An admission request stays unanswered", "endpoint", endpoint, "name", req.Name)
+		b.Log.Error(err, "An admission request stays unanswered", "endpoint", endpoint, "uid", review.UID)
 	}
 }
 
