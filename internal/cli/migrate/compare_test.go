@@ -15,7 +15,8 @@ import (
 
 func TestAComparisonEndsByItsWorstVerdict(t *testing.T) {
 	of := func(verdict live.Verdict, admission *admissionRow) row {
-		return row{Constraint: "Teamed/a", Policy: "a", Comparison: live.Comparison{Verdict: verdict}, Admission: admission}
+		return row{Constraint: "Teamed/a", Policy: "a", Comparison: live.Comparison{Verdict: verdict},
+			Admission: admission}
 	}
 	asked := func(verdict live.Verdict) *admissionRow { return &admissionRow{Verdict: verdict} }
 	cases := map[string]struct {

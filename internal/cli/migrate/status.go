@@ -13,6 +13,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
 	"evenkeel.dev/evenkeel/internal/cli/output"
+	"evenkeel.dev/evenkeel/internal/policy/gatekeeper"
 	"evenkeel.dev/evenkeel/internal/policy/gatekeeper/live"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
@@ -111,7 +112,7 @@ func (e *estate) problems(c *live.Constraint, p *v1alpha1.ClusterRegoPolicy, sta
 	if p == nil {
 		return out
 	}
-	if lost := c.Lost(); lost != "" {
+	if lost := gatekeeper.LostAt(c.Object.Object); lost != "" {
 		out = append(out, "its "+lost)
 	}
 	for _, err := range []error{live.Stands(p, c), e.source.Stale(p, c)} {

@@ -45,7 +45,8 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 				"policy.",
 		}, []string{"policy"}),
 	}
-	return m, errors.Join(registerer.Register(m.violations), registerer.Register(m.errors), registerer.Register(m.stopped))
+	return m, errors.Join(registerer.Register(m.violations), registerer.Register(m.errors),
+		registerer.Register(m.stopped))
 }
 
 // failed counts what couldn't be evaluated, a verdict or its fix.

@@ -50,8 +50,8 @@ func (b *Base) ServeReview(w http.ResponseWriter, r *http.Request, endpoint stri
 	if err != nil {
 		ServeMalformed(w, err)
 		b.Metrics.Answered(endpoint, nil, DecisionBad, b.Clock.Since(start))
-		b.Log.Info("A request isn't an admission review, so it isn't judged", "endpoint", endpoint, "from", r.RemoteAddr,
-			"reason", err.Error())
+		b.Log.Info("A request isn't an admission review, so it isn't judged", "endpoint", endpoint, "from",
+			r.RemoteAddr, "reason", err.Error())
 		return
 	}
 	defer review.Done()

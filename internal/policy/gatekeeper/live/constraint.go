@@ -40,9 +40,6 @@ func (c *Constraint) Action() (v1alpha1.AdmissionAction, error) {
 	return action, nil
 }
 
-// Lost says what a policy can't do in its place; empty for nothing: see gatekeeper.LostAt.
-func (c *Constraint) Lost() string { return gatekeeper.LostAt(c.Object.Object) }
-
 // changed is when anybody last wrote what a constraint, or any object, asks for; status aside.
 func changed(object *unstructured.Unstructured) time.Time {
 	last := object.GetCreationTimestamp().Time

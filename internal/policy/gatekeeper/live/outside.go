@@ -37,8 +37,8 @@ func (o *Own) Outside(ctx context.Context, objects dynamic.Interface, served []*
 		case err == nil:
 			o.Unconcerned[f.ObjectKey] = changed(found)
 		case !apierrors.IsNotFound(err):
-			o.Unread = append(o.Unread, fmt.Sprintf("%s, which Gatekeeper's audit found, can't be read: %v", f.ObjectKey,
-				err))
+			o.Unread = append(o.Unread, fmt.Sprintf("%s, which Gatekeeper's audit found, can't be read: %v",
+				f.ObjectKey, err))
 		}
 	}
 }
