@@ -175,3 +175,16 @@ func TestADecisionNamesItsEngine(t *testing.T) {
 		})
 	}
 }
+
+// A number beyond those of 64 bits hashes by how it is written, and equal collections must have equal hashes.
+func TestNumbersBeyond64BitsAreLeftToTopdown(t *testing.T) {
+	c, err := rego.Compile(podPolicy(header + "deny contains \"equal\" if [1e400] == [10e399]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := c.On(rego.CompiledEngine)
+	d := on.Evaluate(t.Context(), input(t, podRequest()), time.Minute)
+	if on.WhyTopdown() == nil || d.Err != nil || len(d.Violations) != 1 {
+		t.Errorf("compiled: %t; violations %v, error %v", on.WhyTopdown() == nil, d.Violations, d.Err)
+	}
+}

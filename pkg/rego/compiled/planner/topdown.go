@@ -54,11 +54,24 @@ func NeedsTopdown(compiler *ast.Compiler) string {
 	return strings.Join(slices.Compact(problems), "; ")
 }
 
+// fits reports that a number is one of 64 bits: collections are compared by their hash first.
+func fits(number ast.Number) bool {
+	_, ok := number.Float64()
+	return ok
+}
+
 // problemsOf are those of a rule alone.
 func problemsOf(rule *ast.Rule) (problems []string) {
 	if constantAfterName(rule) {
 		problems = append(problems, fmt.Sprintf("%s has a constant in its name that is no text", rule.Ref()))
 	}
+	ast.WalkTerms(rule, func(t *ast.Term) bool {
+		number, ok := t.Value.(ast.Number)
+		if ok = ok && !fits(number); ok {
+			problems = append(problems, fmt.Sprintf("%s has the number %s, which hashes unlike equal ones", rule.Ref(), t))
+		}
+		return ok
+	})
 	if literal := literalOfVariables(rule); literal != nil {
 		problems = append(problems,
 			fmt.Sprintf("%s writes %s, of which topdown takes equal parts for different ones", rule.Ref(), literal))
