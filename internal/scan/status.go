@@ -150,7 +150,8 @@ func scannedBefore(p *v1alpha1.ClusterRegoPolicy, revision string) bool {
 	ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 	return ready != nil && p.Status.ObservedGeneration == p.Generation && p.Status.Revision == revision &&
 		slices.Contains([]string{v1alpha1.ReasonCompiled, v1alpha1.ReasonScanIncomplete,
-			v1alpha1.ReasonReferencesUnknown, v1alpha1.ReasonStrategyNotFound, v1alpha1.ReasonStrategyInvalid}, ready.Reason)
+			v1alpha1.ReasonReferencesUnknown, v1alpha1.ReasonStrategyNotFound,
+			v1alpha1.ReasonStrategyInvalid}, ready.Reason)
 }
 
 func malformedMessage(c catalog.Status) string {

@@ -133,8 +133,8 @@ func (e *estate) unpaired() []row {
 		case err != nil:
 			out = append(out, unpaired(c, err.Error()))
 		case p == nil:
-			out = append(out, unpaired(c, "not migrated: run evenkeel migrate gatekeeper apply, which writes its policy "+
-				"or says why it can't"))
+			out = append(out, unpaired(c, "not migrated: run evenkeel migrate gatekeeper apply, which writes its "+
+				"policy or says why it can't"))
 		}
 	}
 	return out

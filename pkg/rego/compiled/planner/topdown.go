@@ -68,7 +68,8 @@ func problemsOf(rule *ast.Rule) (problems []string) {
 	ast.WalkTerms(rule, func(t *ast.Term) bool {
 		number, ok := t.Value.(ast.Number)
 		if ok = ok && !fits(number); ok {
-			problems = append(problems, fmt.Sprintf("%s has the number %s, which hashes unlike equal ones", rule.Ref(), t))
+			problems = append(problems,
+				fmt.Sprintf("%s has the number %s, which hashes unlike equal ones", rule.Ref(), t))
 		}
 		return ok
 	})
