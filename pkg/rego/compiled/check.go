@@ -72,13 +72,18 @@ func (m *machine) same(a, b *ast.Term) outcome {
 		y, ok := b.Value.(ast.Boolean)
 		return passing(ok && x == y)
 	}
-	if hashedUnlike(a, b) {
+	return m.sameParts(a, b)
+}
+
+func (m *machine) sameParts(a, b *ast.Term) outcome {
+	switch {
+	case hashedUnlike(a, b):
 		return undefined
-	}
-	if m.beforeBoth(a, b) == failed {
+	case m.beforeBoth(a, b) == failed:
 		return failed
+	default:
+		return passing(a.Value.Compare(b.Value) == 0)
 	}
-	return passing(a.Value.Compare(b.Value) == 0)
 }
 
 // hashedUnlike reports that a collection differs from another value. It knows its hash.
