@@ -129,6 +129,7 @@ func (p *peer) do(ctx context.Context, method string, query url.Values, body []b
 	return answer, nil
 }
 
+// withoutAddress drops the address from an error, since it may hold a password.
 func withoutAddress(err error) error {
 	var inner *url.Error
 	if errors.As(err, &inner) {

@@ -63,6 +63,7 @@ func (c *Controller) deliver(ctx context.Context, alerts []Alert, seen []peerSta
 	return accepted, errors.Join(errs...)
 }
 
+// each calls do for every peer at once and waits for all.
 func (c *Controller) each(do func(i int, p *peer)) {
 	var wg sync.WaitGroup
 	for i, p := range c.peers {

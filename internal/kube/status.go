@@ -24,6 +24,7 @@ func NewStatusWriter(c client.Client, obj client.Object) *StatusWriter {
 	return &StatusWriter{client: c, before: obj.DeepCopyObject().(client.Object)}
 }
 
+// Write writes the status of an object, unless nothing changed.
 func (w *StatusWriter) Write(ctx context.Context, obj client.Object, fieldManager string) error {
 	if equality.Semantic.DeepEqual(w.before, obj) {
 		return nil

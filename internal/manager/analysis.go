@@ -46,6 +46,7 @@ func (o *analysisOptions) Validate() error {
 		readable("--prometheus-ca-file", o.caFile))...)
 }
 
+// analyzer asks the Prometheus that the flags name; nil if they name none.
 func (o *analysisOptions) analyzer(metrics prometheus.Registerer) (breaker.Analyzer, error) {
 	if o.url == "" {
 		return nil, nil

@@ -92,6 +92,7 @@ func readable(flag, path string) error {
 	return file.Close()
 }
 
+// config is what the flags mean. Call Validate first.
 func (o *escalationOptions) config(namespace string, metrics prometheus.Registerer) (escalate.Options, error) {
 	dashboard, err := escalate.Dashboard(o.dashboard)
 	docs, docsErr := policy.NewDocs(o.docsURL)

@@ -19,6 +19,7 @@ func (e *UnknownReferenceError) Error() string {
 	return "match.references: " + e.Kind + ": " + e.Err.Error()
 }
 
+// Unwrap is why its objects aren't known.
 func (e *UnknownReferenceError) Unwrap() error { return e.Err }
 
 // LookupUnknown says whether an error is that what rules look up isn't known.

@@ -35,7 +35,7 @@ func newMetrics(r prometheus.Registerer, x *index.Index) (*metrics, error) {
 		}, []string{"group", "kind"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "evenkeel_scan_duration_seconds",
-			Help:    "Time of a full pass over one kind, from its start until the kind is listed and watched.",
+			Help:    "Time of a pass over one kind, from its start until the kind is listed and watched.",
 			Buckets: prometheus.ExponentialBuckets(0.01, 3, 10),
 		}),
 	}

@@ -141,6 +141,7 @@ func (s *Scanner) tellReferring() {
 	}
 	s.index.Notify(names...)
 }
+
 func (s *Scanner) relistDue(now time.Time) {
 	var next time.Time
 	for gk, at := range s.references.waiting {
@@ -199,6 +200,7 @@ func (r *referenceChanges) done(gk schema.GroupKind) {
 	delete(r.asked, gk)
 }
 
+// wake sets the timer of due; the zero time sets none.
 func (r *referenceChanges) wake(c clock.WithTicker, at time.Time) {
 	if r.timer != nil {
 		r.timer.Stop()

@@ -58,7 +58,7 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 		conditions = slices.DeleteFunc(conditions, func(c metav1.Condition) bool {
 			return c.Type == v1alpha1.ConditionReady
 		})
-		// The rule isn't enforced. The objects are listed again and again.
+		// The rule can't be evaluated. The objects are listed again and again.
 		conditions = append(conditions, kube.Underway(v1alpha1.ReasonReferencesUnknown, known[i].Message)...)
 	}
 	conditions = append(conditions, known...)

@@ -168,7 +168,7 @@ func TestARestartChangesNoCondition(t *testing.T) {
 			after: good, want: "Compiled"},
 		"what couldn't be listed stays so": {reason: "the alert goes on", before: incomplete, after: good,
 			want: "ScanIncomplete"},
-		"what isn't enforced stays so": {reason: "what it references may still be unknown", before: scanned,
+		"what can't be evaluated stays so": {reason: "what it references may still be unknown", before: scanned,
 			change: func(p *v1alpha1.ClusterRegoPolicy) {
 				kube.SetConditions(p, epoch, kube.Underway(v1alpha1.ReasonReferencesUnknown, "too large")...)
 			}, after: good, want: "ReferencesUnknown"},

@@ -14,7 +14,10 @@ import (
 
 // Fetcher reads Git repositories; a git.Fetcher is one.
 type Fetcher interface {
+	// Fetch finds the newest commit, and its files, which are valid until the next Fetch of the key. The error wraps
+	// one of git.Err*; any other may go by itself.
 	Fetch(ctx context.Context, r git.Request) (*git.Fetched, error)
+	// Forget drops the repository that is kept under a key.
 	Forget(key string) error
 }
 

@@ -186,6 +186,7 @@ type certifiedServer struct {
 	log       logr.Logger
 }
 
+// NeedLeaderElection is false: every replica answers.
 func (*certifiedServer) NeedLeaderElection() bool { return false }
 
 func (c *certifiedServer) Start(ctx context.Context) error {

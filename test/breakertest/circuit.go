@@ -297,6 +297,7 @@ func (c *Circuit) Opened(key string) {
 	c.Must(c.Record(c.Ctx, c.Plan("a"), []rollout.Outcome{{Type: circuit.CanaryFailed, Key: key, Count: 1}}))
 }
 
+// Noon is the time at which the fakes' clocks begin.
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // Analyzer answers each query with what is set for it.

@@ -48,8 +48,7 @@ about, and so the policies; without it --operations does.
 The commands below it (apply, compare, status) move a cluster in which
 Gatekeeper runs. A file of such a name is given as ./apply.
 
-Severity, owner and runbook are required of a policy and unknown to Gatekeeper: the
-flags give them. It ends with code 0 when every constraint was migrated, with 1 when
+Gatekeeper has no severity, owner or runbook: the flags give them. It ends with code 0 when every constraint was migrated, with 1 when
 something needs work, with 2 when it was called wrongly, and with 3 when something
 couldn't be read or written.`,
 		Example: `  evenkeel migrate gatekeeper gatekeeper/ -o policies --owner platform-security

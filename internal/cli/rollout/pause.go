@@ -16,6 +16,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/request"
 )
 
+// pause pauses a plan until a time; nil for no end.
 func pauseWord() rolloutWord {
 	end, until := request.End{Of: "a pause"}, (*metav1.Time)(nil)
 	return rolloutWord{name: "pause", args: " [--for DURATION | --until TIME]",

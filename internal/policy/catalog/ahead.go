@@ -89,6 +89,7 @@ func (s *Snapshot) anyAhead() bool {
 	return false
 }
 
+// aheadOf says what is ahead of a policy's revision in force; nil for nothing.
 func (c *Catalog) aheadOf(e *entry) *Ahead {
 	if e.ahead == nil {
 		return nil

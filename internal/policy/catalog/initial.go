@@ -16,6 +16,7 @@ import (
 // first lists is set.
 type initialList struct{ controller *Controller }
 
+// NeedLeaderElection is false: every replica needs the policies.
 func (initialList) NeedLeaderElection() bool { return false }
 
 // Start waits for the cache, sets each template, policy, waiver and override in it and marks the

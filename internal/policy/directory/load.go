@@ -135,6 +135,7 @@ func sortOut(dirs []*directory, found *problems) (candidates []candidate, librar
 	return candidates, libraries
 }
 
+// build is the policy; nil if it added problems.
 func (c candidate) build(libraries []*module, found *problems) *v1alpha1.ClusterRegoPolicy {
 	before := len(found.list)
 	if c.meta.decodeCustom(found) {

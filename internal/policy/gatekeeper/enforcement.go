@@ -105,6 +105,7 @@ func (c *constraint) lost() string {
 		"is enforced there", policyPoint, WebhookPoint, policyPoint)
 }
 
+// strictestAt is the strictest of the actions at an enforcement point; empty for none.
 func (c *constraint) strictestAt(point string) (strictest v1alpha1.AdmissionAction) {
 	for _, s := range c.Scoped {
 		if action, _ := admissionAction(s.Action); s.at(point) && strictness(action) > strictness(strictest) {

@@ -24,6 +24,7 @@ type credentials map[string][]byte
 // text is a value without the line end that editors and shells leave behind.
 func (c credentials) text(key string) string { return strings.TrimRight(string(c[key]), "\r\n") }
 
+// secrets are the values that must never be shown.
 func (c credentials) secrets() []string {
 	var secrets []string
 	for _, key := range []string{keyPassword, keyBearerToken, keyIdentity} {

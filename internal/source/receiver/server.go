@@ -63,6 +63,7 @@ type hookServer struct {
 	handler          http.Handler
 }
 
+// NeedLeaderElection is false: every replica answers.
 func (*hookServer) NeedLeaderElection() bool { return false }
 
 func (s *hookServer) Start(ctx context.Context) error {

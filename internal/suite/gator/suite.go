@@ -98,6 +98,7 @@ func readEntry(fsys fs.FS, file string, mode fs.FileMode) (*suite, error) {
 var declared = regexp.MustCompile(
 	`(?m)^(?:[ \t{]*|[ \t]*\{.*,[ \t]*)["']?apiVersion["']?[ \t]*:[ \t]*["']?` + regexp.QuoteMeta(group) + `/`)
 
+// readSuite reads a suite; nil for a file that is something else.
 func readSuite(fsys fs.FS, file string) (*suite, error) {
 	text, err := fs.ReadFile(fsys, file)
 	if err != nil {

@@ -77,6 +77,7 @@ func withDefaults(s *v1alpha1.RemediationStrategy) []v1alpha1.MaintenanceWindow 
 	return asked.Windows
 }
 
+// readOld reads what an update replaces; false for any other request, and for what can't be read.
 func readOld(req *policy.Request, into any) bool {
 	return req.Operation == policy.Update && req.OldObject != nil &&
 		runtime.DefaultUnstructuredConverter.FromUnstructured(req.OldObject, into) == nil

@@ -83,6 +83,7 @@ func (a *Applier) Apply(ctx context.Context, wanted client.Object, kind string, 
 	return outcome, err
 }
 
+// once tries to write an object. It is a conflict if the object changes meanwhile.
 func (a *Applier) once(ctx context.Context, object *unstructured.Unstructured, from Origin) (Outcome, error) {
 	stored := object.DeepCopy()
 	err := a.Client.Get(ctx, client.ObjectKeyFromObject(object), stored)
