@@ -13,7 +13,6 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
-	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 	"evenkeel.dev/evenkeel/pkg/rego/compiled"
 )
 
@@ -61,7 +60,7 @@ func whyLeft(err error) string {
 type compiledEval struct {
 	policy     *Compiled
 	evaluation compiled.Evaluation
-	decoder    result.Decoder
+	decoder    decoder
 }
 
 // decide evaluates the rules. What it found counts only without an error.
@@ -76,22 +75,22 @@ func (e *compiledEval) decide(decision *policy.Decision) (err error) {
 	if err != nil {
 		return err
 	}
-	decision.Actions, err = e.decoder.Actions(ruleRemediation, elements)
+	decision.Actions, err = e.decoder.actions(ruleRemediation, elements)
 	return err
 }
 
 func (e *compiledEval) violations(rules ...string) ([]policy.Violation, error) {
-	var found result.Violations
+	var found violations
 	for _, name := range rules {
 		elements, err := e.elements(name)
 		if err != nil {
 			return nil, err
 		}
-		if problems := found.Add(&e.decoder, name, elements); len(problems) > 0 {
-			return nil, result.First(problems)
+		if problems := found.add(&e.decoder, name, elements); len(problems) > 0 {
+			return nil, firstOf(problems)
 		}
 	}
-	return found.Sorted(), nil
+	return found.sorted(), nil
 }
 
 // elements are those of a rule, none when the policy lacks it or it is undefined.
@@ -104,9 +103,9 @@ func (e *compiledEval) elements(name string) ([]*ast.Term, error) {
 	if err != nil || value == nil {
 		return nil, err
 	}
-	elements, err := e.decoder.Elements(name, value)
-	if err == nil && len(elements) > result.MaxFound {
-		err = result.ErrTooMany
+	elements, err := e.decoder.elements(name, value)
+	if err == nil && len(elements) > maxFound {
+		err = errTooMany
 	}
 	return elements, err
 }

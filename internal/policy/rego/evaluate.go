@@ -15,7 +15,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
 	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
-	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -99,8 +98,8 @@ func (c *Compiled) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := err.Error(); len(text) > result.MaxMessage {
-		err = errors.New(prose.Shorten(text, result.MaxMessage)) // it may quote the object
+	if text := err.Error(); len(text) > maxMessage {
+		err = errors.New(prose.Shorten(text, maxMessage)) // it may quote the object
 	}
 	if help := compile.EvaluationHelp(err.Error()); help != "" {
 		err = fmt.Errorf("%w; %s", err, help)
@@ -124,7 +123,7 @@ type evaluation struct {
 	// client is in whose name it waits for its turns.
 	client string
 	// decoder reads what the rules give.
-	decoder result.Decoder
+	decoder decoder
 	// trace records what topdown does; nil where nobody asks.
 	trace *tracer
 }
@@ -190,16 +189,16 @@ func (e *evaluation) fix(ctx context.Context, in *Input, to limits, decision *po
 // violations evaluates the rules and gives their elements together, sorted by
 // path, message and details, each once. What was found is there beside an error.
 func (e *evaluation) violations(ctx context.Context, rules ...string) ([]policy.Violation, error) {
-	var found result.Violations
+	var found violations
 	var problems []error
 	for _, name := range rules {
 		elements, err := e.elements(ctx, name)
 		if err != nil {
 			problems = append(problems, err)
 		}
-		problems = append(problems, found.Add(&e.decoder, name, elements)...)
+		problems = append(problems, found.add(&e.decoder, name, elements)...)
 	}
-	return found.Sorted(), result.First(problems)
+	return found.sorted(), firstOf(problems)
 }
 
 // actions evaluates remediation, sorted, each action once.
@@ -208,23 +207,23 @@ func (e *evaluation) actions(ctx context.Context) ([]policy.Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.decoder.Actions(ruleRemediation, elements)
+	return e.decoder.actions(ruleRemediation, elements)
 }
 
 // decoder reads what the rules give for an object of a kind.
-func (c *Compiled) decoder(kind policy.GroupKind) result.Decoder {
-	d := result.Decoder{Paths: c.pathBaseFor(kind)}
+func (c *Compiled) decoder(kind policy.GroupKind) decoder {
+	d := decoder{paths: c.pathBaseFor(kind)}
 	if c.Gatekeepers() && c.taken {
-		d.Gatekeeper = ruleViolation
+		d.gatekeeper = ruleViolation
 	}
 	return d
 }
 
 // pathBaseFor moves the paths of a rule on Pods onto an object of the kind.
-func (c *Compiled) pathBaseFor(kind policy.GroupKind) result.Paths {
+func (c *Compiled) pathBaseFor(kind policy.GroupKind) paths {
 	if !c.templates || !policy.ReachedByTemplate(c.named, kind) {
-		return result.Paths{Kind: kind}
+		return paths{kind: kind}
 	}
 	path, _ := policy.TemplatePath(kind)
-	return result.Paths{Template: path, Kind: kind}
+	return paths{template: path, kind: kind}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"evenkeel.dev/evenkeel/internal/policy/rego/budget"
-	"evenkeel.dev/evenkeel/internal/policy/rego/result"
 )
 
 // resultVar is bound to what a part gives. It is no identifier of Rego, so no rule
@@ -90,7 +89,7 @@ func (e *evaluation) elements(ctx context.Context, name string) ([]*ast.Term, er
 			problems = append(problems, e.explain(ctx, name, err))
 		}
 	}
-	return found, result.First(problems)
+	return found, firstOf(problems)
 }
 
 // ask runs the query of one part. A panic is an error of that part.
@@ -124,7 +123,7 @@ func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*as
 	}
 	err = query.Iter(ctx, func(answer topdown.QueryResult) error {
 		if !p.each {
-			list, err := e.decoder.Elements(name, answer[resultVar])
+			list, err := e.decoder.elements(name, answer[resultVar])
 			found = list
 			return err
 		}
@@ -132,23 +131,23 @@ func (e *evaluation) ask(ctx context.Context, name string, p *part) (found []*as
 			seen.Add(element)
 			found = append(found, element)
 		}
-		if len(found) > result.MaxFound {
-			return result.ErrTooMany
+		if len(found) > maxFound {
+			return errTooMany
 		}
 		return nil
 	})
-	if len(found) > result.MaxFound {
-		return found[:result.MaxFound], result.ErrTooMany
+	if len(found) > maxFound {
+		return found[:maxFound], errTooMany
 	}
 	return found, err
 }
 
 // explain says which rule failed, and of a stop whether time or the caller made it.
 func (e *evaluation) explain(ctx context.Context, name string, err error) error {
-	var kind result.NotASet
+	var kind notASet
 	switch {
 	case errors.As(err, &kind):
-		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, result.Article(string(kind)),
+		return fmt.Errorf("rule %s is %s: it must be a set, as in `%s contains …`", name, article(string(kind)),
 			name)
 	case e.watch.Deep():
 		e.cache = topdown.NewVirtualCache()

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package result
+package rego
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -19,8 +21,8 @@ import (
 // maxFix is the most bytes of all actions together.
 const maxFix = 2 << 20
 
-// Actions reads the elements of the rule that gives fixes, sorted, each action once.
-func (d *Decoder) Actions(rule string, elements []*ast.Term) ([]policy.Action, error) {
+// actions reads the elements of the rule that gives fixes, sorted, each action once.
+func (d *decoder) actions(rule string, elements []*ast.Term) ([]policy.Action, error) {
 	keyed := make([]sortable[policy.Action], 0, len(elements))
 	bytes := int64(0)
 	for _, element := range elements {
@@ -40,7 +42,7 @@ func (d *Decoder) Actions(rule string, elements []*ast.Term) ([]policy.Action, e
 	return sorted(keyed), nil
 }
 
-func (d *Decoder) action(element *ast.Term) (policy.Action, error) {
+func (d *decoder) action(element *ast.Term) (policy.Action, error) {
 	value, err := goValue(element.Value)
 	if err != nil {
 		return policy.Action{}, err
@@ -48,7 +50,7 @@ func (d *Decoder) action(element *ast.Term) (policy.Action, error) {
 	fields, ok := value.(map[string]any)
 	if !ok {
 		return policy.Action{}, fmt.Errorf("it is %s: it must be an object {\"action\": \"patch\", \"ops\": […]}",
-			Article(ast.ValueName(element.Value)))
+			article(ast.ValueName(element.Value)))
 	}
 	name, ok := fields["action"].(string)
 	if !ok {
@@ -70,7 +72,7 @@ func (d *Decoder) action(element *ast.Term) (policy.Action, error) {
 }
 
 // op reads one operation of RFC 6902 and moves its paths onto the object.
-func (d *Decoder) op(item any) (policy.PatchOp, error) {
+func (d *decoder) op(item any) (policy.PatchOp, error) {
 	fields, ok := item.(map[string]any)
 	if !ok {
 		return policy.PatchOp{}, errors.New("it must be an object {op, path, value or from}")
@@ -117,12 +119,12 @@ func opKeys(verb string) ([]string, error) {
 	}
 }
 
-func (d *Decoder) opPointer(fields map[string]any, key string) (string, error) {
+func (d *decoder) opPointer(fields map[string]any, key string) (string, error) {
 	path, ok := fields[key].(string)
 	if !ok {
 		return "", fmt.Errorf("%s must be a string, a JSON Pointer", key)
 	}
-	moved, err := d.Paths.pointer(path)
+	moved, err := d.paths.pointer(path)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", key, err)
 	}
@@ -145,4 +147,96 @@ func actionKey(action policy.Action) ([]string, error) {
 		key = append(key, op.Path, op.Op, op.From, string(value))
 	}
 	return key, nil
+}
+
+// form is how one action is written in Rego.
+type form struct {
+	action policy.ActionType
+	// keys are the keys besides action; form says so to people.
+	keys []string
+	form string
+	// read checks the fields and puts them into the action.
+	read func(*decoder, map[string]any, *policy.Action) error
+}
+
+func forms() []form {
+	return []form{
+		{policy.ActionPatch, []string{"ops", "subresource"}, "a patch has action, ops and perhaps subresource",
+			(*decoder).patch},
+		{policy.ActionCreate, []string{"object"}, "create has action and object", (*decoder).create},
+		{policy.ActionDelete, nil, "delete has action alone: it deletes the judged object", nothingElse},
+		{policy.ActionEvict, nil, "evict has action alone: it evicts the judged Pod", nothingElse},
+		{policy.ActionRestart, nil, "restart has action alone: it restarts the judged workload", nothingElse},
+		{policy.ActionScale, []string{"replicas"}, "scale has action and replicas", (*decoder).scale},
+	}
+}
+
+func nothingElse(*decoder, map[string]any, *policy.Action) error { return nil }
+
+func (d *decoder) patch(fields map[string]any, action *policy.Action) error {
+	if given, ok := fields["subresource"]; ok {
+		if given != policy.StatusSubresource {
+			return fmt.Errorf(
+				"subresource is %v: the only one that may be patched is %q; leave it out for the object itself", given,
+				policy.StatusSubresource)
+		}
+		action.Subresource = policy.StatusSubresource
+	}
+	list, ok := fields["ops"].([]any)
+	if !ok || len(list) == 0 {
+		return errors.New("ops must be a list of at least one JSON Patch operation")
+	}
+	for i, item := range list {
+		op, err := d.op(item)
+		if err == nil && action.Subresource != "" {
+			err = withinStatus(op)
+		}
+		if err != nil {
+			return fmt.Errorf("ops[%d]: %w", i, err)
+		}
+		action.Ops = append(action.Ops, op)
+	}
+	return nil
+}
+
+// withinStatus holds a patch of the status to it: the API server drops all else
+// in silence.
+func withinStatus(op policy.PatchOp) error {
+	if op.Path != "/status" && !strings.HasPrefix(op.Path, "/status/") {
+		return fmt.Errorf(
+			"path %q: a patch of the status can change nothing but /status: put it into a patch without subresource",
+			op.Path)
+	}
+	if op.Op == "move" && !strings.HasPrefix(op.From, "/status/") {
+		return fmt.Errorf("from %q: a patch of the status can change nothing but /status: use copy", op.From)
+	}
+	return nil
+}
+
+func (d *decoder) create(fields map[string]any, action *policy.Action) error {
+	object, ok := fields["object"].(map[string]any)
+	if !ok {
+		return errors.New("object must be the whole manifest of the object to create")
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	for _, needed := range []struct {
+		key   string
+		value any
+	}{{"apiVersion", object["apiVersion"]}, {"kind", object["kind"]}, {"metadata.name", metadata["name"]}} {
+		if text, isText := needed.value.(string); !isText || text == "" {
+			return fmt.Errorf("object: %s is missing: give the whole manifest, with a name that is the same each time",
+				needed.key)
+		}
+	}
+	action.Object = object
+	return nil
+}
+
+func (d *decoder) scale(fields map[string]any, action *policy.Action) error {
+	replicas, ok := fields["replicas"].(int64)
+	if !ok || replicas < 0 || replicas > math.MaxInt32 {
+		return fmt.Errorf("replicas is %v: it must be a whole number from 0", fields["replicas"])
+	}
+	action.Replicas = replicas
+	return nil
 }

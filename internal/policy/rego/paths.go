@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package result
+package rego
 
 import (
 	"errors"
@@ -11,38 +11,38 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
-// Paths moves the paths that a rule gives onto the judged object. Where the
+// paths moves the paths that a rule gives onto the judged object. Where the
 // rule concerns Pods and the object is a workload, the rule speaks of input.pod,
 // and the object holds that as its pod template.
-type Paths struct {
-	// Template is the JSON Pointer of the pod template; empty when paths are
+type paths struct {
+	// template is the JSON Pointer of the pod template; empty when paths are
 	// those of the object itself.
-	Template string
-	Kind     policy.GroupKind
+	template string
+	kind     policy.GroupKind
 }
 
 // violation moves a violation's path; an empty one means the whole object.
-func (b Paths) violation(path string) (string, error) {
+func (b paths) violation(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
 	return b.pointer(path)
 }
 
-func (b Paths) pointer(path string) (string, error) {
+func (b paths) pointer(path string) (string, error) {
 	if err := checkPointer(path); err != nil {
 		return "", err
 	}
-	if b.Template == "" {
+	if b.template == "" {
 		return path, nil
 	}
 	for _, absent := range []string{"/apiVersion", "/kind", "/status", "/metadata/name", "/metadata/namespace"} {
 		if path == absent || strings.HasPrefix(path, absent+"/") {
 			return "", fmt.Errorf("%q is a field of a Pod that the pod template of %s doesn't hold: only the "+
-				"template's metadata and spec can be named", path, b.Kind)
+				"template's metadata and spec can be named", path, b.kind)
 		}
 	}
-	return b.Template + path, nil
+	return b.template + path, nil
 }
 
 // checkPointer holds a path to RFC 6901, short of the empty pointer: no rule may
