@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"testing"
 
@@ -103,14 +104,17 @@ func TestJudge(t *testing.T) {
 			if got.Key != "ns/a" {
 				t.Errorf("the key is %q, want ns/a", got.Key)
 			}
+			var clean []*index.Tally
+			var faults []index.Fault
 			for _, y := range []*index.Tally{p, q} {
-				f, concerned := got.Record.FaultOf(y)
-				want, wanted := tc.want[y]
-				if f != want || concerned != wanted {
-					t.Errorf("%s: policy %s says %+v, %v; want %+v, %v", tc.reason, y.Policy, f, concerned, want,
-						wanted)
+				switch f, wanted := tc.want[y]; {
+				case f != (index.Fault{}):
+					faults = append(faults, f)
+				case wanted:
+					clean = append(clean, y)
 				}
 			}
+			checkRecord(t, tc.reason, got.Record, clean, faults)
 		})
 	}
 }
@@ -127,11 +131,23 @@ func TestAPolicyThatIsGoneIsAskedNoMore(t *testing.T) {
 	j.failed = func(name string) { failed = append(failed, name) }
 	j.gone = func(name string) bool { return name == "p" }
 	got := j.judge(t.Context(), object("v1", "ConfigMap", "a", nil))
-	if _, concerned := got.Record.FaultOf(tallies["p"]); concerned {
-		t.Error("the policy that is gone has a verdict")
-	}
+	checkRecord(t, "the policy that is gone has no verdict", got.Record, nil, []index.Fault{{Tally: tallies["q"], Failed: true, Message: "boom"}})
 	if diff := cmp.Diff([]string{"q"}, failed); diff != "" {
 		t.Errorf("failed (-want +got):\n%s", diff)
+	}
+}
+
+// checkRecord compares the record of the ConfigMap ns/a with that which some verdicts make; none of no verdict.
+func checkRecord(t *testing.T, reason string, got *index.Record, clean []*index.Tally, faults []index.Fault) {
+	t.Helper()
+	var want *index.Record
+	if len(clean)+len(faults) > 0 {
+		of := object("v1", "ConfigMap", "a", nil)
+		want = new(index.Shared).Record(clean, faults, "ns/a", string(of.GetUID()), of.GetResourceVersion())
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v isn't the record of an object that complies with %d policies and has the faults %+v", reason,
+			got, len(clean), faults)
 	}
 }
 

@@ -51,19 +51,9 @@ func (c *Compiled) EvaluateInTurns(ctx context.Context, in *Input, limit time.Du
 		}
 	}
 	to.guarded = why == policy.ReasonEngineStopped
-	decision, _ := c.evaluate(ctx, in, to)
+	decision := c.evaluate(ctx, in, to)
 	decision.WhyTopdown = why
 	return decision
-}
-
-// EvaluateCounted is Evaluate, and says how many expressions were evaluated: what
-// the verdict cost, on any machine.
-func (c *Compiled) EvaluateCounted(ctx context.Context, in *Input, limit time.Duration) (
-	decision policy.Decision, expressions int64) {
-	if limit <= 0 {
-		limit = DefaultTimeLimit
-	}
-	return c.evaluate(ctx, in, limits{time: limit})
 }
 
 // limits bound an evaluation: a time, of which some is spent, and turns in a lane.
@@ -74,13 +64,12 @@ type limits struct {
 	guarded bool
 }
 
-func (c *Compiled) evaluate(ctx context.Context, in *Input, to limits) (
-	decision policy.Decision, expressions int64) {
+func (c *Compiled) evaluate(ctx context.Context, in *Input, to limits) (decision policy.Decision) {
 	decision = policy.Decision{Policy: c.Name(), Revision: c.revision, Engine: Topdown}
 	e, err := c.evaluation(in, to.guarded)
 	if err != nil {
 		decision.Err = c.wrap(err)
-		return decision, 0
+		return decision
 	}
 	e.client = in.client
 	if c.traced {
@@ -91,7 +80,7 @@ func (c *Compiled) evaluate(ctx context.Context, in *Input, to limits) (
 	if len(decision.Violations) > 0 && decision.Err == nil {
 		e.fix(ctx, in, to, &decision)
 	}
-	return decision, e.expressions
+	return decision
 }
 
 func (c *Compiled) wrap(err error) error {
@@ -114,10 +103,8 @@ type evaluation struct {
 	now    time.Time
 	cache  topdown.VirtualCache
 	store  *store
-	// watch is that of the rules that are being asked; expressions are those of the
-	// rules that were.
-	watch       *budget.Watch
-	expressions int64
+	// watch is that of the rules that are being asked.
+	watch *budget.Watch
 	// guard ends what topdown can't be stopped in; nil where that can't become too large.
 	guard *budget.Guard
 	// client is in whose name it waits for its turns.
@@ -159,7 +146,6 @@ func (e *evaluation) within(ctx context.Context, to limits, ask func(), rules ..
 	defer e.watch.Stop()
 	defer context.AfterFunc(ctx, e.watch.Cancel)()
 	ask()
-	e.expressions += e.watch.Steps()
 }
 
 // verdict asks deny, violation and warn. What one of them found stays, whatever

@@ -436,12 +436,12 @@ func (f *fixture) checkCounts(t *rapid.T) {
 				continue
 			}
 			for _, r := range k.clean {
-				if _, concerned := r.FaultOf(e.tally); concerned {
+				if _, concerned := r.kept(e.tally); concerned {
 					want.Scanned++
 				}
 			}
 			for _, r := range k.faulty {
-				ft, concerned := r.FaultOf(e.tally)
+				ft, concerned := r.kept(e.tally)
 				if !concerned {
 					continue
 				}

@@ -56,16 +56,8 @@ type Record struct {
 	before *[]before
 }
 
-// FaultOf is what the policy found wrong, and whether it concerns the object at all.
-func (r *Record) FaultOf(t *Tally) (f Fault, concerned bool) {
-	f, concerned = r.kept(t)
-	if r != nil {
-		f = f.told(r.name)
-	}
-	return f, concerned
-}
-
-// kept is the same, as it is kept: as good for a comparison with that of the same object.
+// kept is what the policy found wrong, and whether it concerns the object at all. The fault is as it is kept: as good for
+// a comparison with that of the same object.
 func (r *Record) kept(t *Tally) (f Fault, concerned bool) {
 	if r == nil {
 		return Fault{}, false

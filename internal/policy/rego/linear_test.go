@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package policies_test
+package rego_test
 
 import (
 	"fmt"
