@@ -131,7 +131,8 @@ func TestAPolicyThatIsGoneIsAskedNoMore(t *testing.T) {
 	j.failed = func(name string) { failed = append(failed, name) }
 	j.gone = func(name string) bool { return name == "p" }
 	got := j.judge(t.Context(), object("v1", "ConfigMap", "a", nil))
-	checkRecord(t, "the policy that is gone has no verdict", got.Record, nil, []index.Fault{{Tally: tallies["q"], Failed: true, Message: "boom"}})
+	checkRecord(t, "the policy that is gone has no verdict", got.Record, nil,
+		[]index.Fault{{Tally: tallies["q"], Failed: true, Message: "boom"}})
 	if diff := cmp.Diff([]string{"q"}, failed); diff != "" {
 		t.Errorf("failed (-want +got):\n%s", diff)
 	}

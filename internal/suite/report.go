@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/internal/policy/directory"
-	"evenkeel.dev/evenkeel/internal/policy/rego/unittest"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -52,7 +52,7 @@ type Report struct {
 	// Policies are those that were tested.
 	Policies []directory.Located
 	// Files is the coverage of each file at and below the root.
-	Files []unittest.FileCoverage
+	Files []rego.FileCoverage
 }
 
 // OK says that everything held.

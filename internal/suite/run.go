@@ -16,7 +16,6 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/policy/rego/unittest"
 )
 
 // Options tune a run.
@@ -92,7 +91,7 @@ func runUnitTests(ctx context.Context, fsys fs.FS, root string, policies []direc
 	if opts.Run != nil {
 		pattern = opts.Run.String()
 	}
-	results, covered, err := unittest.Run(ctx, modules, v1alpha1.RegoV1, pattern)
+	results, covered, err := rego.RunTests(ctx, modules, v1alpha1.RegoV1, pattern)
 	var refused *rego.CompileError
 	if errors.As(err, &refused) {
 		for _, problem := range refused.Problems {
@@ -133,7 +132,7 @@ func testedModules(fsys fs.FS, root string, policies []directory.Located, report
 }
 
 // recordCoverage keeps what the tests cover; too little is a failure, unless only some ran.
-func recordCoverage(root string, covered unittest.Coverage, opts Options, report *Report) {
+func recordCoverage(root string, covered rego.Coverage, opts Options, report *Report) {
 	report.Coverage = covered.Percent
 	for _, file := range covered.Files {
 		if below(root, file.File) {
@@ -141,7 +140,7 @@ func recordCoverage(root string, covered unittest.Coverage, opts Options, report
 		}
 	}
 	if covered.Percent < opts.MinCoverage && opts.Run == nil {
-		recordUncovered(root, covered.Percent, opts, covered.Uncovered, report)
+		recordUncovered(opts, report)
 	}
 }
 
@@ -172,7 +171,7 @@ func below(root, file string) bool { return root == "." || strings.HasPrefix(fil
 
 func testFile(dir string) string { return path.Join(dir, path.Base(dir)+"_test.rego") }
 
-func outcome(result unittest.Result) []Failure {
+func outcome(result rego.TestResult) []Failure {
 	if result.Pass {
 		return nil
 	}
@@ -191,20 +190,18 @@ func outcome(result unittest.Result) []Failure {
 
 // recordUncovered makes one failure of each file at or below root that has lines
 // which no test reaches. Libraries from elsewhere are tested elsewhere.
-func recordUncovered(root string, coverage float64, opts Options, uncovered []unittest.Position, report *Report) {
-	rows := map[string][]string{}
-	for _, position := range uncovered {
-		if below(root, position.File) {
-			rows[position.File] = append(rows[position.File], fmt.Sprint(position.Row))
+func recordUncovered(opts Options, report *Report) {
+	for _, file := range report.Files {
+		if len(file.Uncovered) == 0 {
+			continue
 		}
-	}
-	for file, lines := range rows {
+		lines := strings.Trim(strings.ReplaceAll(fmt.Sprint(file.Uncovered), " ", ", "), "[]")
 		report.Record([]Failure{{
-			File:    file,
+			File:    file.File,
 			Subject: "coverage",
 			Expected: fmt.Sprintf("%.0f %% of the lines reached by unit tests (here %.1f %%)", opts.MinCoverage,
-				coverage),
-			Got: "no test reaches line " + strings.Join(lines, ", "),
+				report.Coverage),
+			Got: "no test reaches line " + lines,
 		}})
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/internal/policy/directory"
-	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 	"evenkeel.dev/evenkeel/policies"
 )
 
@@ -94,7 +94,7 @@ func TestTheSchemaOfMETADATATakesTheLibrary(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		read, err := annotation.Parse(path, string(text))
+		read, err := rego.ParseMetadata(path, string(text))
 		if err != nil || read.Custom == nil {
 			return nil //nolint:nilerr // a library of shared rules has no METADATA of a policy
 		}
@@ -110,7 +110,7 @@ func TestTheSchemaOfMETADATATakesTheLibrary(t *testing.T) {
 }
 
 // asWritten is METADATA as its author wrote it.
-func asWritten(read annotation.Metadata) map[string]any {
+func asWritten(read rego.Metadata) map[string]any {
 	var related []any
 	for _, resource := range read.RelatedResources {
 		related = append(related, map[string]any{"ref": resource.Ref, "description": resource.Description})

@@ -14,7 +14,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
-	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -121,7 +120,7 @@ func sortOut(dirs []*directory, found *problems) (candidates []candidate, librar
 			libraries = append(libraries, dir.modules...)
 			continue
 		}
-		annotations, err := annotation.Parse(main.file, main.text)
+		annotations, err := rego.ParseMetadata(main.file, main.text)
 		if err != nil {
 			found.addCompileError(main.file, err)
 			continue

@@ -9,7 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 // custom is what METADATA may hold below custom. The keys of match, admission and
@@ -25,7 +25,7 @@ type custom struct {
 
 // metadata is the METADATA of one policy's package.
 type metadata struct {
-	annotation.Metadata
+	rego.Metadata
 	custom custom
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package unittest
+package rego
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +23,8 @@ import (
 // testSuffix marks the modules that hold tests; coverage doesn't count them.
 const testSuffix = "_test.rego"
 
-// Result is the outcome of one Rego unit test.
-type Result struct {
+// TestResult is the outcome of one Rego unit test.
+type TestResult struct {
 	Package, Name string
 	File          string
 	Row           int
@@ -37,34 +36,28 @@ type Result struct {
 	Output string
 }
 
-// Position is a row of a module.
-type Position struct {
-	File string
-	Row  int
-}
-
 // Coverage says which rows of the non-test modules the tests reached.
 type Coverage struct {
 	// Percent is the share of the rows, 0 to 100.
 	Percent float64
 	// Files has the same for each module, sorted by name.
 	Files []FileCoverage
-	// Uncovered are the rows that no test reached.
-	Uncovered []Position
 }
 
 // FileCoverage counts the rows of a module that can be reached, and those that were.
 type FileCoverage struct {
 	File          string
 	Rows, Reached int
+	// Uncovered are the rows that no test reached, in order.
+	Uncovered []int
 }
 
-// Run runs the Rego unit tests (rules named test_…) of modules, which map
+// RunTests runs the Rego unit tests (rules named test_…) of modules, which map
 // file names to sources; where a pattern, a regular expression, is given, only those
 // whose full name (data.package.test_name) it is found in. Modules are held to the same rules as
-// Compile holds a policy to; a module that breaks them is a *compile.Error.
-func Run(ctx context.Context, modules map[string]string, version v1alpha1.RegoVersion, pattern string) (
-	[]Result, Coverage, error,
+// Compile holds a policy to; a module that breaks them is a *CompileError.
+func RunTests(ctx context.Context, modules map[string]string, version v1alpha1.RegoVersion, pattern string) (
+	[]TestResult, Coverage, error,
 ) {
 	parsed, err := parseAll(modules, version)
 	if err != nil {
@@ -95,11 +88,11 @@ func Run(ctx context.Context, modules map[string]string, version v1alpha1.RegoVe
 		}
 		return nil, Coverage{}, fmt.Errorf("run the tests: %w", err)
 	}
-	var results []Result
+	var results []TestResult
 	for result := range channel {
 		results = append(results, testResult(result))
 	}
-	slices.SortFunc(results, func(a, b Result) int {
+	slices.SortFunc(results, func(a, b TestResult) int {
 		return slices.Compare([]string{a.Package, a.Name, a.File}, []string{b.Package, b.Name, b.File})
 	})
 	return results, covered(reached, parsed), nil
@@ -122,8 +115,8 @@ func parseAll(modules map[string]string, version v1alpha1.RegoVersion) (map[stri
 	return parsed, nil
 }
 
-func testResult(result *tester.Result) Result {
-	converted := Result{
+func testResult(result *tester.Result) TestResult {
+	converted := TestResult{
 		Package: strings.TrimPrefix(result.Package, "data."),
 		Name:    result.Name,
 		Pass:    result.Pass(),
@@ -157,19 +150,16 @@ func covered(reached *cover.Cover, modules map[string]*ast.Module) Coverage {
 		if fileReport == nil {
 			continue
 		}
-		rows := fileReport.CoveredLines + fileReport.NotCoveredLines
-		out.Files = append(out.Files, FileCoverage{File: file, Rows: rows, Reached: fileReport.CoveredLines})
-		total.Rows, total.Reached = total.Rows+rows, total.Reached+fileReport.CoveredLines
+		counts := FileCoverage{File: file, Rows: fileReport.CoveredLines + fileReport.NotCoveredLines,
+			Reached: fileReport.CoveredLines}
 		for _, missed := range fileReport.NotCovered {
 			for row := missed.Start.Row; row <= missed.End.Row; row++ {
-				out.Uncovered = append(out.Uncovered, Position{File: file, Row: row})
+				counts.Uncovered = append(counts.Uncovered, row)
 			}
 		}
+		out.Files = append(out.Files, counts)
+		total.Rows, total.Reached = total.Rows+counts.Rows, total.Reached+counts.Reached
 	}
-	slices.SortFunc(out.Uncovered, func(a, b Position) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Row, b.Row))
-	})
-	out.Uncovered = slices.Compact(out.Uncovered)
 	out.Percent = total.Percent()
 	return out
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package annotation
+package rego
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func wrongValues(file, src string) []compile.Problem {
 			continue
 		}
 		row := i + 1
-		for _, key := range keysOf(commentAt(src, row)) {
+		for _, key := range writtenKeys(commentAt(src, row)) {
 			if message := wrongValue(key.name, key.value); message != "" {
 				problems = append(problems, compile.Problem{File: file, Row: row + key.line, Col: 1,
 					Message: key.name + " of METADATA: " + message})
@@ -45,7 +45,7 @@ func otherScope(file, src string) (compile.Problem, bool) {
 		if !beginsMetadata(line) {
 			continue
 		}
-		for _, key := range keysOf(commentAt(src, i+1)) {
+		for _, key := range writtenKeys(commentAt(src, i+1)) {
 			if key.name == "scope" && key.value != scopes()[0] {
 				return compile.Problem{File: file, Row: i + 1 + key.line, Col: 1, Message: fmt.Sprintf("scope of "+
 					"METADATA: it is %v, and the policy is read from that of the package: write package, or leave it "+
@@ -68,7 +68,7 @@ type written struct {
 	line  int
 }
 
-func keysOf(comment string) []written {
+func writtenKeys(comment string) []written {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(comment), &document); err != nil || len(document.Content) == 0 {
 		return nil

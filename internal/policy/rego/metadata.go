@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package annotation
+package rego
 
 import (
 	"fmt"
@@ -51,10 +51,10 @@ func (a Metadata) RowOf(path ...string) int {
 	return a.Row
 }
 
-// Parse reads the METADATA of a module's package, in either Rego
+// ParseMetadata reads the METADATA of a module's package, in either Rego
 // version. A module without it, and a key that OPA doesn't define, are errors. The
-// error is a *compile.Error.
-func Parse(file, src string) (Metadata, error) {
+// error is a *CompileError.
+func ParseMetadata(file, src string) (Metadata, error) {
 	module, err := parseAnnotated(file, src)
 	if err != nil {
 		return Metadata{}, err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package annotation_test
+package rego_test
 
 import (
 	"errors"
@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"evenkeel.dev/evenkeel/internal/policy/rego/annotation"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 const annotated = `# Copyright line
@@ -42,14 +41,14 @@ deny contains "x" if true
 `
 
 func TestParseAnnotations(t *testing.T) {
-	got, err := annotation.Parse("p.rego", annotated)
+	got, err := rego.ParseMetadata("p.rego", annotated)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := annotation.Metadata{
+	want := rego.Metadata{
 		File: "p.rego", Row: 2, Package: "evenkeel.pods.privileged",
 		Title: "Privileged containers", Description: "Two lines\nof text.\n", Organizations: []string{"platform"},
-		RelatedResources: []annotation.RelatedResource{{Ref: "https://example.com/runbook", Description: "runbook"}},
+		RelatedResources: []rego.RelatedResource{{Ref: "https://example.com/runbook", Description: "runbook"}},
 		Custom: map[string]any{
 			"id": "privileged",
 			"match": map[string]any{"resources": []any{
@@ -58,7 +57,7 @@ func TestParseAnnotations(t *testing.T) {
 			}},
 		},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(annotation.Metadata{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(rego.Metadata{})); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 	rows := map[string]int{
@@ -74,7 +73,7 @@ func TestParseAnnotations(t *testing.T) {
 }
 
 func TestParseAnnotationsReadsV0(t *testing.T) {
-	got, err := annotation.Parse("p.rego", "# METADATA\n# title: Old\npackage old\n\ndeny[msg] { msg := \"x\" }\n")
+	got, err := rego.ParseMetadata("p.rego", "# METADATA\n# title: Old\npackage old\n\ndeny[msg] { msg := \"x\" }\n")
 	if err != nil || got.Title != "Old" {
 		t.Errorf("title %q, error %v", got.Title, err)
 	}
@@ -128,8 +127,8 @@ func TestParseAnnotationsRefuses(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := annotation.Parse("p.rego", tc.source)
-			var refused *compile.Error
+			_, err := rego.ParseMetadata("p.rego", tc.source)
+			var refused *rego.CompileError
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: error %v, want a compile.Error with %q", tc.reason, err, tc.want)
 			}

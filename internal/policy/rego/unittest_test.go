@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package unittest_test
+package rego_test
 
 import (
 	"errors"
@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/rego/compile"
-	"evenkeel.dev/evenkeel/internal/policy/rego/unittest"
+	"evenkeel.dev/evenkeel/internal/policy/rego"
 )
 
 func TestRunTests(t *testing.T) {
@@ -42,8 +41,8 @@ test_wrong if p.deny == {"z"} with input as {"a": true}
 test_broken if to_number(input.x) == 1 with input as {"x": "x"}
 `,
 	}
-	results, covered, err := unittest.Run(t.Context(), modules, v1alpha1.RegoV1, "")
-	coverage, uncovered := covered.Percent, covered.Uncovered
+	results, covered, err := rego.RunTests(t.Context(), modules, v1alpha1.RegoV1, "")
+	coverage := covered.Percent
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +52,7 @@ test_broken if to_number(input.x) == 1 with input as {"x": "x"}
 			broken, results[i].Error = true, nil
 		}
 	}
-	want := []unittest.Result{
+	want := []rego.TestResult{
 		{Package: "p_test", Name: "test_a", File: "p_test.rego", Row: 6, Pass: true, Output: "looking at a\n"},
 		{Package: "p_test", Name: "test_broken", File: "p_test.rego", Row: 13},
 		{Package: "p_test", Name: "test_wrong", File: "p_test.rego", Row: 11, Fail: true},
@@ -61,9 +60,9 @@ test_broken if to_number(input.x) == 1 with input as {"x": "x"}
 	if diff := cmp.Diff(want, results); diff != "" || !broken {
 		t.Errorf("broken %t, results (-want +got):\n%s", broken, diff)
 	}
-	if diff := cmp.Diff([]unittest.Position{{File: "p.rego", Row: 7}, {File: "p.rego", Row: 8},
-		{File: "p.rego", Row: 9}}, uncovered); diff != "" {
-		t.Errorf("uncovered (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]rego.FileCoverage{{File: "p.rego", Rows: 4, Reached: 1, Uncovered: []int{7, 8, 9}}},
+		covered.Files); diff != "" {
+		t.Errorf("coverage (-want +got):\n%s", diff)
 	}
 	if coverage <= 0 || coverage >= 100 {
 		t.Errorf("coverage = %v, want some but not all", coverage)
@@ -77,8 +76,8 @@ func TestRunTestsRefusesModules(t *testing.T) {
 		"an unknown builtin": "package p\n\nimport rego.v1\n\ndeny contains nothing(1) if true",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := unittest.Run(t.Context(), map[string]string{"p.rego": source}, v1alpha1.RegoV1, "")
-			var refused *compile.Error
+			_, _, err := rego.RunTests(t.Context(), map[string]string{"p.rego": source}, v1alpha1.RegoV1, "")
+			var refused *rego.CompileError
 			if !errors.As(err, &refused) || refused.Problems[0].File != "p.rego" || refused.Problems[0].Row < 3 {
 				t.Errorf("error %v, want a compile.Error with the place", err)
 			}
@@ -95,7 +94,7 @@ func TestAConflictInATestHasHelp(t *testing.T) {
 	} {
 		source := "package p_test\n\nimport rego.v1\n\n" + rule +
 			"\n\ntest_p if p with input as {\"a\": true, \"b\": true}\n"
-		results, _, err := unittest.Run(t.Context(), map[string]string{"p_test.rego": source}, v1alpha1.RegoV1, "")
+		results, _, err := rego.RunTests(t.Context(), map[string]string{"p_test.rego": source}, v1alpha1.RegoV1, "")
 		if err != nil || len(results) != 1 {
 			t.Fatalf("%s: %v, %v", rule, results, err)
 		}
