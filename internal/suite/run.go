@@ -35,7 +35,7 @@ type Options struct {
 func (o Options) Runs(name string) bool { return o.Run == nil || o.Run.MatchString(name) }
 
 // Run tests every policy at and below root: its unit tests, and its examples. The
-// libraries at root are tested too. It fails with a *source.Error when the
+// libraries at root are tested too. It fails with a *directory.Error when the
 // policies can't be loaded, and with any other error when files can't be read.
 func Run(ctx context.Context, fsys fs.FS, root string, opts Options) (*Report, error) {
 	policies, err := directory.LoadLocated(fsys, root)

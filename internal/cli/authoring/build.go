@@ -13,7 +13,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/output"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
-	"evenkeel.dev/evenkeel/internal/policy/krm"
 )
 
 func newBuildCommand() *cobra.Command {
@@ -59,7 +58,7 @@ func built(rego *command.RegoTree, dir string, stdin io.Reader, stderr io.Writer
 		return build(rego, dir, stderr)
 	}
 	var list bytes.Buffer
-	if err := krm.Run(stdin, &list); err != nil {
+	if err := runFunction(stdin, &list); err != nil {
 		return nil, command.Exit(command.ExitFailed, err)
 	}
 	return list.Bytes(), nil

@@ -56,8 +56,8 @@ type Record struct {
 	before *[]before
 }
 
-// kept is what the policy found wrong, and whether it concerns the object at all. The fault is as it is kept: as good for
-// a comparison with that of the same object.
+// kept is what the policy found wrong, as it is kept, and whether it concerns the object at all: as good for a
+// comparison with that of the same object.
 func (r *Record) kept(t *Tally) (f Fault, concerned bool) {
 	if r == nil {
 		return Fault{}, false

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package krm
+package authoring
 
 import (
 	"bytes"
@@ -18,14 +18,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
-// APIVersion and Kind are those of the function's configuration.
+// What the function's configuration says that it is.
 const (
-	APIVersion = "fn.evenkeel.dev/v1alpha1"
-	Kind       = "PolicyDirectory"
+	functionAPIVersion = "fn.evenkeel.dev/v1alpha1"
+	functionKind       = "PolicyDirectory"
 )
 
-// config says where the policies are.
-type config struct {
+// functionConfig says where the policies are.
+type functionConfig struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
 	Metadata   map[string]any `json:"metadata"`
@@ -36,52 +36,53 @@ type config struct {
 	} `json:"spec"`
 }
 
-// Run reads a ResourceList from in and writes it to out with the policies of the
-// directory that its functionConfig names. A policy of the list that has the name
-// of one of them is replaced, so that running twice changes nothing.
+// runFunction is a KRM function, which is how kustomize and kpt call a generator: it reads a
+// ResourceList from in and writes it to out with the policies of the directory that its
+// functionConfig names. A policy of the list that has the name of one of them is replaced, so
+// that running twice changes nothing; another object never changes.
 //
-// When the policies are wrong the error is a *source.Error whose files are as the
-// user sees them.
-func Run(in io.Reader, out io.Writer) error {
+// When the policies are wrong the list has none added, and the error is a *directory.Error whose
+// files are as the user sees them.
+func runFunction(in io.Reader, out io.Writer) error {
 	list := &kio.ByteReadWriter{Reader: in, Writer: out, KeepReaderAnnotations: true,
 		WrappingAPIVersion: kio.ResourceListAPIVersion, WrappingKind: kio.ResourceListKind}
-	return framework.Execute(framework.ResourceListProcessorFunc(process), list)
+	return framework.Execute(framework.ResourceListProcessorFunc(processList), list)
 }
 
-func process(list *framework.ResourceList) error {
+func processList(list *framework.ResourceList) error {
 	dir, err := pathOf(list.FunctionConfig)
 	if err != nil {
-		return refuse(list, framework.Result{Message: err.Error()}, err)
+		return refuse(list, err)
 	}
 	tree, err := directory.Open(dir)
 	if err != nil {
-		return refuse(list, framework.Result{Message: err.Error()}, err)
+		return refuse(list, err)
 	}
 	policies, err := directory.Load(tree.FS, tree.Root)
 	if err != nil {
-		return located(list, tree, err)
+		return refuse(list, tree.Located(err))
 	}
-	return add(list, policies)
+	return addPolicies(list, policies)
 }
 
 // pathOf returns the directory that the configuration names.
 func pathOf(given *kyaml.RNode) (string, error) {
 	if given == nil {
 		return "", fmt.Errorf("the ResourceList has no functionConfig: give one of kind %s, apiVersion %s, with the "+
-			"directory of policies in spec.path", Kind, APIVersion)
+			"directory of policies in spec.path", functionKind, functionAPIVersion)
 	}
 	text, err := given.String()
 	if err != nil {
 		return "", fmt.Errorf("read the functionConfig: %w", err)
 	}
-	var c config
+	var c functionConfig
 	if err := yaml.UnmarshalStrict([]byte(text), &c); err != nil {
 		return "", fmt.Errorf("the functionConfig can't be read: %w; it holds spec.path, the directory of policies",
 			err)
 	}
-	if c.APIVersion != APIVersion || c.Kind != Kind {
+	if c.APIVersion != functionAPIVersion || c.Kind != functionKind {
 		return "", fmt.Errorf("the functionConfig is of kind %q, apiVersion %q: give kind %s, apiVersion %s", c.Kind,
-			c.APIVersion, Kind, APIVersion)
+			c.APIVersion, functionKind, functionAPIVersion)
 	}
 	if c.Spec.Path == "" {
 		return "", errors.New(
@@ -90,32 +91,25 @@ func pathOf(given *kyaml.RNode) (string, error) {
 	return c.Spec.Path, nil
 }
 
-// located puts what is wrong with the policies into the results.
-func located(list *framework.ResourceList, tree directory.Tree, err error) error {
+// refuse puts what is wrong into the results.
+func refuse(list *framework.ResourceList, err error) error {
 	var wrong *directory.Error
 	if !errors.As(err, &wrong) {
-		return refuse(list, framework.Result{Message: err.Error()}, err)
+		list.Results = append(list.Results, &framework.Result{Message: err.Error(), Severity: framework.Error})
+		return err
 	}
-	seen := &directory.Error{}
 	for _, problem := range wrong.Problems {
-		problem.File = tree.Path(problem.File)
-		seen.Problems = append(seen.Problems, problem)
-		_ = refuse(list, framework.Result{
-			Message: problem.Message,
-			File:    &framework.File{Path: problem.File},
-			Tags:    map[string]string{"line": fmt.Sprint(problem.Line)},
-		}, nil)
+		list.Results = append(list.Results, &framework.Result{
+			Message:  problem.Message,
+			Severity: framework.Error,
+			File:     &framework.File{Path: problem.File},
+			Tags:     map[string]string{"line": fmt.Sprint(problem.Line)},
+		})
 	}
-	return seen
-}
-
-func refuse(list *framework.ResourceList, result framework.Result, err error) error {
-	result.Severity = framework.Error
-	list.Results = append(list.Results, &result)
 	return err
 }
 
-func add(list *framework.ResourceList, policies []*v1alpha1.ClusterRegoPolicy) error {
+func addPolicies(list *framework.ResourceList, policies []*v1alpha1.ClusterRegoPolicy) error {
 	text, err := directory.Render(policies)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package krm_test
+package authoring
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/internal/policy/directory"
-	"evenkeel.dev/evenkeel/internal/policy/krm"
 )
 
 const library = "../../../policies"
@@ -40,7 +39,7 @@ type result struct {
 func run(t *testing.T, in string) (text string, items []map[string]any, results []result, err error) {
 	t.Helper()
 	var out bytes.Buffer
-	err = krm.Run(strings.NewReader(in), &out)
+	err = runFunction(strings.NewReader(in), &out)
 	var list struct {
 		APIVersion, Kind string
 		Items            []map[string]any
