@@ -9,8 +9,8 @@ const ConditionReferencesKnown = "ReferencesKnown"
 
 // Reasons of a ClusterRegoPolicy's condition Ready with match.references.
 const (
-	// ReasonReferencesUnknown: the rule can't be evaluated, so that failurePolicy decides: the objects of some kind that
-	// it references aren't known. The condition ReferencesKnown gives the reason. The manager tries again.
+	// ReasonReferencesUnknown: the rule can't be evaluated, so that failurePolicy decides: the objects of some kind
+	// that it references aren't known. The condition ReferencesKnown gives the reason. The manager tries again.
 	ReasonReferencesUnknown = "ReferencesUnknown"
 )
 
