@@ -382,3 +382,23 @@ type TargetCounts struct {
 	// +optional
 	RevertConflict int32 `json:"revertConflict"`
 }
+
+// Add counts a target in a state. One in a state that this version doesn't know isn't counted.
+func (c *TargetCounts) Add(state TargetState) {
+	switch state {
+	case TargetPending:
+		c.Pending++
+	case TargetIntent, TargetApplied, TargetVerified:
+		c.InFlight++
+	case TargetDone, TargetPreviewed:
+		c.Done++
+	case TargetSkipped:
+		c.Skipped++
+	case TargetFailed:
+		c.Failed++
+	case TargetReverted:
+		c.Reverted++
+	case TargetRevertConflict:
+		c.RevertConflict++
+	}
+}

@@ -13,27 +13,8 @@ import (
 
 // tally counts a wave's targets by what has become of them.
 type tally struct {
-	total, pending, inFlight, done, skipped, failed, reverted, conflict int32
-}
-
-func (c *tally) add(state v1alpha1.TargetState) {
-	c.total++
-	switch state {
-	case v1alpha1.TargetPending:
-		c.pending++
-	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
-		c.inFlight++
-	case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
-		c.done++
-	case v1alpha1.TargetSkipped:
-		c.skipped++
-	case v1alpha1.TargetFailed:
-		c.failed++
-	case v1alpha1.TargetReverted:
-		c.reverted++
-	case v1alpha1.TargetRevertConflict:
-		c.conflict++
-	}
+	v1alpha1.TargetCounts
+	total int32
 }
 
 // waves draws a line for each wave, under its stage where the plan has any.
@@ -50,7 +31,8 @@ func (r Rollout) waves(d *drawing) {
 			wave = *rec.Wave
 		}
 		if int(wave) < len(counts) {
-			counts[wave].add(rec.State)
+			counts[wave].Add(rec.State)
+			counts[wave].total++
 		}
 	})
 	for i, count := range counts {
@@ -60,7 +42,7 @@ func (r Rollout) waves(d *drawing) {
 			}
 		}
 		t, text := r.wave(int32(i), count)
-		d.add(t, "  %s %-10s %4d of %-4d  %s", mark(t), r.waveName(int32(i)), count.total-count.pending-count.inFlight,
+		d.add(t, "  %s %-10s %4d of %-4d  %s", mark(t), r.waveName(int32(i)), count.total-count.Pending-count.InFlight,
 			count.total, text)
 	}
 }
@@ -83,19 +65,19 @@ func (r Rollout) wave(wave int32, c tally) (tone, string) {
 	text := c.text()
 	atWork := wave == r.Remediation.Status.Wave && !r.phase().Final()
 	switch {
-	case c.conflict > 0, c.reverted > 0 && !r.undone():
+	case c.RevertConflict > 0, c.Reverted > 0 && !r.undone():
 		return bad, text
 	case atWork:
 		return busy, strings.Trim(text+"; "+r.soak(), "; ")
-	case c.reverted > 0:
+	case c.Reverted > 0:
 		return plain, text
-	case c.pending == c.total:
+	case c.Pending == c.total:
 		return faint, "waits for its turn"
-	case c.skipped == c.total:
+	case c.Skipped == c.total:
 		return faint, text
-	case c.failed > 0 && c.done == 0:
+	case c.Failed > 0 && c.Done == 0:
 		return bad, text
-	case c.pending+c.inFlight > 0:
+	case c.Pending+c.InFlight > 0:
 		return plain, text
 	default:
 		return good, text
@@ -108,8 +90,8 @@ func (c tally) text() string {
 	for _, part := range []struct {
 		n    int32
 		what string
-	}{{c.done, "done"}, {c.inFlight, "in flight"}, {c.pending, "pending"}, {c.skipped, "skipped"},
-		{c.failed, "failed"}, {c.reverted, "reverted"}, {c.conflict, "not to be undone"}} {
+	}{{c.Done, "done"}, {c.InFlight, "in flight"}, {c.Pending, "pending"}, {c.Skipped, "skipped"},
+		{c.Failed, "failed"}, {c.Reverted, "reverted"}, {c.RevertConflict, "not to be undone"}} {
 		if part.n == 0 {
 			continue
 		}

@@ -212,7 +212,7 @@ func (b *Records) Views() []rollout.TargetView {
 func progressOf(slice *v1alpha1.RemediationSlice) v1alpha1.SliceProgress {
 	var c v1alpha1.TargetCounts
 	for i := range slice.Records {
-		count(&c, slice.Records[i].State)
+		c.Add(slice.Records[i].State)
 	}
 	return v1alpha1.SliceProgress{Targets: int32(len(slice.Targets)), Done: c.Done, Failed: c.Failed + c.RevertConflict}
 }
@@ -221,28 +221,9 @@ func progressOf(slice *v1alpha1.RemediationSlice) v1alpha1.SliceProgress {
 func (b *Records) Counts() v1alpha1.TargetCounts {
 	var c v1alpha1.TargetCounts
 	for i := range b.Places {
-		count(&c, b.Record(i).State)
+		c.Add(b.Record(i).State)
 	}
 	return c
-}
-
-func count(c *v1alpha1.TargetCounts, state v1alpha1.TargetState) {
-	switch state {
-	case v1alpha1.TargetPending:
-		c.Pending++
-	case v1alpha1.TargetIntent, v1alpha1.TargetApplied, v1alpha1.TargetVerified:
-		c.InFlight++
-	case v1alpha1.TargetDone, v1alpha1.TargetPreviewed:
-		c.Done++
-	case v1alpha1.TargetSkipped:
-		c.Skipped++
-	case v1alpha1.TargetFailed:
-		c.Failed++
-	case v1alpha1.TargetReverted:
-		c.Reverted++
-	case v1alpha1.TargetRevertConflict:
-		c.RevertConflict++
-	}
 }
 
 // Skipped are the objects that a plan has left alone, by SkipKey.
