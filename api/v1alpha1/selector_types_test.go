@@ -20,7 +20,7 @@ func TestASelectorSelectsAsKubernetesDoes(t *testing.T) {
 		narrows, web, api bool
 	}{
 		"none":                   {},
-		"one that says nothing":  {selector: &v1alpha1.LabelSelector{}, web: true, api: true},
+		"an empty one":           {selector: &v1alpha1.LabelSelector{}, web: true, api: true},
 		"labels and expressions": {selector: both, narrows: true, web: true},
 		"a key that is missing": {selector: &v1alpha1.LabelSelector{
 			MatchExpressions: []v1alpha1.LabelSelectorRequirement{

@@ -166,14 +166,14 @@ func (s *Scanner) relistDue(now time.Time) {
 	s.references.wake(s.clock, next)
 }
 
-// wait has a kind be judged anew at a time, if it doesn't wait for that already.
+// wait relists a kind at a time, unless it waits already.
 func (r *referenceChanges) wait(gk schema.GroupKind, at time.Time) {
 	if _, waits := r.waiting[gk]; !waits {
 		r.waiting[gk] = at
 	}
 }
 
-// ask has a kind be judged anew as soon as it has rested for the share of the time for which it is listed.
+// ask relists a kind as soon as it has rested for its share of the time.
 func (r *referenceChanges) ask(gk schema.GroupKind, now time.Time) {
 	r.waiting[gk], r.asked[gk] = now, true
 }
@@ -193,7 +193,7 @@ func (r *referenceChanges) rested(k *kindScan, at time.Time) time.Time {
 	return at
 }
 
-// done forgets what a pass over the whole kind does as well.
+// done forgets that a kind waits.
 func (r *referenceChanges) done(gk schema.GroupKind) {
 	delete(r.waiting, gk)
 	delete(r.errors, gk)

@@ -102,7 +102,8 @@ func (p *Pass) plannedUIDs() map[string]bool {
 	return uids
 }
 
-// madeBy lists the Pods that a controller has made and that aren't being deleted, past every cache and once a pass.
+// madeBy lists the Pods that a controller has made and that aren't being deleted, past every cache. It keeps them for
+// the pass.
 func (p *Pass) madeBy(ctx context.Context, controller *unstructured.Unstructured) (
 	[]*unstructured.Unstructured, error) {
 	uid := string(controller.GetUID())
