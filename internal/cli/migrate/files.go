@@ -48,9 +48,10 @@ about, and so the policies; without it --operations does.
 The commands below it (apply, compare, status) move a cluster in which
 Gatekeeper runs. A file of such a name is given as ./apply.
 
-Gatekeeper has no severity, owner or runbook: the flags give them. It ends with code 0
-when every constraint was migrated, with 1 when something needs work, with 2 when it
-was called wrongly, and with 3 when something couldn't be read or written.`,
+Gatekeeper has no severity, owner or runbook: the flags give them. Without --runbook
+the policies have no runbookURL. It ends with code 0 when every constraint was
+migrated, with 1 when something needs work, with 2 when it was called wrongly, and with
+3 when something couldn't be read or written.`,
 		Example: `  evenkeel migrate gatekeeper gatekeeper/ -o policies --owner platform-security
   kubectl get constrainttemplates,constraints,crds,validatingwebhookconfigurations -o yaml |
     evenkeel migrate gatekeeper - > policies.yaml`,

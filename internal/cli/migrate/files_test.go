@@ -57,8 +57,11 @@ func TestMigrateGatekeeperWritesPoliciesThatWork(t *testing.T) {
 		!strings.Contains(out, "Named/named-services") {
 		t.Fatalf("code %d (%s), output\n%s", code, message, out)
 	}
-	if !strings.Contains(out, "https://example.com/runbooks/NAME and Medium") {
-		t.Errorf("the defaults aren't told:\n%s", out)
+	if !strings.Contains(out, "the policies have team, no runbook and Medium") {
+		t.Errorf("the defaults aren't reported:\n%s", out)
+	}
+	if text, err := os.ReadFile("out/named-services.yaml"); err != nil || strings.Contains(string(text), "runbookURL") {
+		t.Errorf("the policy has a runbookURL that nobody gave: %v\n%s", err, text)
 	}
 	if out, message, code := commandline.Invoke(t, commandline.Named(t, judge.Commands(), "check"), "-p", "out",
 		"svc"); code != command.ExitFailed || !strings.Contains(out, "name its team") {

@@ -3,6 +3,7 @@
 package migrate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,13 +18,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// metadata are the flags that give what a policy must have and Gatekeeper doesn't know.
+// metadata are the flags that give what a policy has and Gatekeeper doesn't know.
 type metadata struct{ owner, runbook, severity string }
 
 func (m *metadata) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&m.owner, "owner", "platform", "team that answers for the policies")
-	cmd.Flags().StringVar(&m.runbook, "runbook", "https://example.com/runbooks/NAME",
-		"web address of their runbooks; NAME stands for the policy's name")
+	cmd.Flags().StringVar(&m.runbook, "runbook", "",
+		"web address of their runbooks, for example https://example.com/runbooks/NAME; NAME stands for the policy's "+
+			"name")
 	cmd.Flags().StringVar(&m.severity, "severity", "Medium",
 		"how much a violation matters: Critical, High, Medium or Low")
 }
@@ -45,7 +47,7 @@ func (m *metadata) validate() error {
 	if strings.TrimSpace(m.owner) == "" {
 		return command.Exit(command.ExitUsage, errors.New("--owner must name the team that answers for the policies"))
 	}
-	if !strings.HasPrefix(m.runbook, "https://") && !strings.HasPrefix(m.runbook, "http://") {
+	if m.runbook != "" && !strings.HasPrefix(m.runbook, "https://") && !strings.HasPrefix(m.runbook, "http://") {
 		return command.Exit(command.ExitUsage,
 			fmt.Errorf("--runbook %q must be a web address, for example https://example.com/runbooks/NAME", m.runbook))
 	}
@@ -77,7 +79,8 @@ func (m *metadata) tellOf(cmd *cobra.Command, out io.Writer, items []gatekeeper.
 		counts[gatekeeper.NeedsWork], counts[gatekeeper.Skipped])
 	if !cmd.Flags().Changed("owner") || !cmd.Flags().Changed("runbook") || !cmd.Flags().Changed("severity") {
 		_, err = fmt.Fprintf(out, "Gatekeeper knows no owner, runbook and severity: the policies have %s, %s and %s. "+
-			"Give --owner, --runbook and --severity, or change them.\n", m.owner, m.runbook, m.severity)
+			"Give --owner, --runbook and --severity, or change them.\n", m.owner, cmp.Or(m.runbook, "no runbook"),
+			m.severity)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Owner answers for the policies.
 	Owner string
-	// Runbook is the web address of their runbooks; NAME in it stands for the policy.
+	// Runbook is the web address of their runbooks, if there are any; NAME in it stands for the policy.
 	Runbook string
 	// Severity says how much a violation matters.
 	Severity v1alpha1.Severity
