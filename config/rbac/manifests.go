@@ -4,7 +4,18 @@
 // version.
 package rbac
 
-import _ "embed"
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
 
 // Requests are the ValidatingAdmissionPolicies that ask for the verbs, and their
 // bindings.
@@ -17,3 +28,30 @@ var Requests []byte
 //
 //go:embed keys_policy.yaml
 var Keys []byte
+
+// AdmissionPolicies are the ValidatingAdmissionPolicies of a manifest of this version, and their bindings.
+func AdmissionPolicies(text []byte) (policies []*admissionregistrationv1.ValidatingAdmissionPolicy,
+	bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding, err error) {
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
+	for {
+		raw := &unstructured.Unstructured{}
+		if err := decoder.Decode(raw); errors.Is(err, io.EOF) {
+			return policies, bindings, nil
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("read the ValidatingAdmissionPolicies of this version: %w", err)
+		}
+		switch raw.GetKind() {
+		case "ValidatingAdmissionPolicy":
+			policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+			err, policies = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, policy),
+				append(policies, policy)
+		case "ValidatingAdmissionPolicyBinding":
+			binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
+			err, bindings = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, binding),
+				append(bindings, binding)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s %s: %w", raw.GetKind(), raw.GetName(), err)
+		}
+	}
+}

@@ -3,18 +3,14 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -136,11 +132,11 @@ func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installati
 	if err != nil {
 		return nil, err
 	}
-	policies, bindings, err := admissionPolicies("config/rbac/requests_policy.yaml", rbac.Requests)
+	policies, bindings, err := rbac.AdmissionPolicies(rbac.Requests)
 	if err != nil {
 		return nil, err
 	}
-	keyPolicies, keyBindings, err := admissionPolicies("config/rbac/keys_policy.yaml", rbac.Keys)
+	keyPolicies, keyBindings, err := rbac.AdmissionPolicies(rbac.Keys)
 	if err != nil {
 		return nil, err
 	}
@@ -149,31 +145,4 @@ func (o *doctorOptions) installation(flags *connect.Flags) (*diagnose.Installati
 		Namespace: o.namespace, ServiceAccount: o.serviceAccount,
 		Kinds: kinds, RequestPolicies: policies, RequestBindings: bindings, KeyPolicies: keyPolicies,
 		KeyBindings: keyBindings}, nil
-}
-
-// admissionPolicies are the ValidatingAdmissionPolicies of a manifest of this version, and their bindings.
-func admissionPolicies(file string, text []byte) (policies []*admissionregistrationv1.ValidatingAdmissionPolicy,
-	bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding, err error) {
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
-	for {
-		raw := &unstructured.Unstructured{}
-		if err := decoder.Decode(raw); errors.Is(err, io.EOF) {
-			return policies, bindings, nil
-		} else if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file, err)
-		}
-		switch raw.GetKind() {
-		case "ValidatingAdmissionPolicy":
-			policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
-			err, policies = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, policy),
-				append(policies, policy)
-		case "ValidatingAdmissionPolicyBinding":
-			binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
-			err, bindings = runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, binding),
-				append(bindings, binding)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %s %s: %w", file, raw.GetKind(), raw.GetName(), err)
-		}
-	}
 }

@@ -17,24 +17,31 @@ import (
 // applyGuards is what brings the guards of people's requests back.
 const applyGuards = "kubectl apply --server-side -f config/rbac/requests_policy.yaml, of the version that you run"
 
-// requestGuards looks whether the API server asks for the verbs of people's requests:
-// whoever may write a plan or a breaker could pause, undo, reset or approve otherwise.
 func requestGuards(ctx context.Context, in *Installation) []Finding {
+	return RequestGuards(ctx, in.Client, in.RequestPolicies, in.RequestBindings)
+}
+
+// RequestGuards looks whether the API server protects records and asks for the verbs of people's requests: whoever may
+// write a plan or a breaker could forge it, or pause, undo, reset or approve otherwise.
+func RequestGuards(ctx context.Context, reader client.Reader,
+	policies []*admissionregistrationv1.ValidatingAdmissionPolicy,
+	bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding) []Finding {
 	var found []Finding
-	for _, want := range in.RequestPolicies {
-		found = append(found, in.guard(ctx, want)...)
+	for _, want := range policies {
+		found = append(found, guard(ctx, reader, want)...)
 	}
-	for _, want := range in.RequestBindings {
-		found = append(found, in.binding(ctx, want)...)
+	for _, want := range bindings {
+		found = append(found, binding(ctx, reader, want)...)
 	}
 	return orFine(found,
 		"all %d ValidatingAdmissionPolicies that ask for the verbs of people's requests are there, and bound",
-		len(in.RequestPolicies))
+		len(policies))
 }
 
-func (in *Installation) guard(ctx context.Context, want *admissionregistrationv1.ValidatingAdmissionPolicy) []Finding {
+func guard(ctx context.Context, reader client.Reader,
+	want *admissionregistrationv1.ValidatingAdmissionPolicy) []Finding {
 	is := &admissionregistrationv1.ValidatingAdmissionPolicy{}
-	err := in.Client.Get(ctx, client.ObjectKeyFromObject(want), is)
+	err := reader.Get(ctx, client.ObjectKeyFromObject(want), is)
 	switch {
 	case apierrors.IsNotFound(err):
 		return []Finding{
@@ -100,10 +107,10 @@ func expressions(p *admissionregistrationv1.ValidatingAdmissionPolicy) []string 
 }
 
 // binding looks whether a policy's binding denies all that the policy refuses.
-func (in *Installation) binding(
-	ctx context.Context, want *admissionregistrationv1.ValidatingAdmissionPolicyBinding) []Finding {
+func binding(ctx context.Context, reader client.Reader,
+	want *admissionregistrationv1.ValidatingAdmissionPolicyBinding) []Finding {
 	is := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
-	err := in.Client.Get(ctx, client.ObjectKeyFromObject(want), is)
+	err := reader.Get(ctx, client.ObjectKeyFromObject(want), is)
 	switch {
 	case apierrors.IsNotFound(err):
 		return []Finding{

@@ -72,6 +72,13 @@ func Run(ctx context.Context, o *Options) error {
 	if err := escalateBy(mgr, alerts); err != nil {
 		return fmt.Errorf("set up escalation: %w", err)
 	}
+	guards, err := newGuards(mgr.GetAPIReader(), ctrlmetrics.Registry, mgr.GetLogger().WithName("guards"))
+	if err != nil {
+		return fmt.Errorf("set up the check of the request guards: %w", err)
+	}
+	if err := mgr.Add(guards); err != nil {
+		return err
+	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ func scenes(ctx context.Context, by *person) map[string]names {
 	s.demoted(ctx)
 	narrowed(ctx)
 	contested()
+	unguarded(ctx)
 	return s.found
 }
 

@@ -170,6 +170,11 @@ func rows() map[string][]row {
 				in: "unknown reference", says: "Gadget of group nowhere.example.com isn't served"},
 			soften("unknown reference"),
 		},
+		"requests-unguarded": {
+			{command: `evenkeel doctor`, says: "PolicyBinding evenkeel-overrides isn't there", code: 1},
+			{command: `kubectl apply --server-side -f config/rbac/requests_policy.yaml`,
+				not: "test/config installs the manifest"},
+		},
 		"scan-incomplete": {{command: `kubectl describe rego NAME`, in: "unserved", says: "Incomplete"}},
 		"scan-stale": {
 			{command: `kubectl get rego -o wide`, says: "Incomplete"},

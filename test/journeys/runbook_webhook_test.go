@@ -30,6 +30,19 @@ func narrowed(ctx context.Context) {
 	}).Should(Succeed())
 }
 
+// unguarded is a cluster in which the binding of one of the policies that guard requests is gone.
+func unguarded(ctx context.Context) {
+	GinkgoHelper()
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "evenkeel-overrides"}}
+	Expect(suite.Get(ctx, binding)).To(Succeed())
+	Expect(suite.API.Delete(ctx, binding)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) {
+		suite.Create(ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: binding.Name}, Spec: binding.Spec})
+	})
+}
+
 // contested is a webhook configuration that somebody else changes again and again, as soon as it is restored.
 func contested() {
 	GinkgoHelper()
