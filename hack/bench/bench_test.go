@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/hack/bench/internal/own"
-	"evenkeel.dev/evenkeel/hack/bench/internal/reviews"
 	"evenkeel.dev/evenkeel/hack/bench/internal/scanning"
 )
 
@@ -142,7 +141,7 @@ func TestEveryWorkerJudgesAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := own.Question{Rules: b.in("rules.yaml"), Reviews: b.in("mixed")}
-	var compiled, topdown []reviews.Verdict
+	var compiled, topdown []own.Verdict
 	if err := judge.ask(t.Context(), q, &compiled); err != nil {
 		t.Fatal(err)
 	}
@@ -278,39 +277,5 @@ func TestClusterPodsDifferAndAreInOrder(t *testing.T) {
 	keys, uids = slices.Compact(keys), slices.Compact(uids)
 	if !sorted || len(keys) != 600 || len(uids) != 600 || violating != 6 {
 		t.Errorf("%d names, sorted: %v, %d UIDs, %d violate", len(keys), sorted, len(uids), violating)
-	}
-}
-
-func TestAnEstateIsTheSameForTheSameSeed(t *testing.T) {
-	written := func(seed uint64) string {
-		b := &bench{work: t.TempDir()}
-		asked, err := writeEstate(b.in, 100, seed)
-		if err != nil || asked < 300 {
-			t.Fatalf("%d reviews, %v", asked, err)
-		}
-		return content(t, b.in("objects/all.yaml"), b.in("reviews"))
-	}
-	if first := written(1); first != written(1) || first == written(2) {
-		t.Error("a seed doesn't decide which objects there are")
-	}
-}
-
-func TestFindingsAreCompared(t *testing.T) {
-	ours, err := findings([]byte(`{"results":[{"object":{"kind":"Pod","namespace":"shop","name":"a"},"error":"late",` +
-		`"violations":[{"message":"no owner"}]}]}`))
-	a, b := "Pod shop/a: error: late", "Pod shop/a: no owner"
-	if err != nil || !slices.Equal(ours, []string{a, b}) {
-		t.Fatalf("%q, %v", ours, err)
-	}
-	if err := same([]string{b, a}, ours); err != nil {
-		t.Error(err)
-	}
-	for name, theirs := range map[string][]string{"one missed": {a}, "one too many": {a, b, b}, "another": {a, "x"}} {
-		if err := same(theirs, ours); err == nil {
-			t.Errorf("%s passes", name)
-		}
-	}
-	if err := same(nil, nil); err == nil {
-		t.Error("nothing passes for the same")
 	}
 }

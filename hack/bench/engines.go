@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/hack/bench/internal/own"
-	"evenkeel.dev/evenkeel/hack/bench/internal/reviews"
 )
 
 const (
@@ -41,7 +40,7 @@ func (b *bench) engines(ctx context.Context) error {
 	topdown.Engine = "topdown"
 	c := contest{name: "engines", metrics: []metric{{"CPU, a Pod without violations", "ms"},
 		{"CPU, Pods of which most violate", "ms"}}}
-	var first []reviews.Verdict
+	var first []own.Verdict
 	for _, judge := range []struct {
 		name     string
 		program  program
@@ -52,7 +51,7 @@ func (b *bench) engines(ctx context.Context) error {
 		{"Evenkeel, `--engine=topdown`", ours, topdown},
 		{"Gatekeeper " + gatorVersion, theirs, q},
 	} {
-		var verdicts []reviews.Verdict
+		var verdicts []own.Verdict
 		if err := judge.program.ask(ctx, judge.question, &verdicts); err != nil {
 			return err
 		}
@@ -113,7 +112,7 @@ func timeReviews(ctx context.Context, p program, q own.Question, in func(string)
 }
 
 // violationsOf counts the violations, of which there must be some.
-func violationsOf(verdicts []reviews.Verdict) (count int, err error) {
+func violationsOf(verdicts []own.Verdict) (count int, err error) {
 	for _, v := range verdicts {
 		count += len(v.Violations)
 	}

@@ -11,9 +11,6 @@
 // Before any time is taken, all contestants must find the same violations. A missed bound of a required figure is an
 // error.
 //
-// With --compare it generates objects instead and compares all verdicts of both (estate/rules.yaml): make
-// compare-gator.
-//
 // The folders conftest and gator pin the peers. What runs Evenkeel's code is this program in a process of its own, as a
 // worker.
 package main
@@ -36,7 +33,6 @@ import (
 type options struct {
 	objects, runs, pods int
 	seed                uint64
-	compare             bool
 	cache, table        string
 }
 
@@ -54,11 +50,10 @@ func run(ctx context.Context) error {
 		return work(ctx, os.Args[2], []byte(os.Args[3]))
 	}
 	var o options
-	flag.IntVar(&o.objects, "objects", 1000, "how many manifests are checked, or objects compared")
+	flag.IntVar(&o.objects, "objects", 1000, "how many manifests are checked")
 	flag.IntVar(&o.runs, "runs", 7, "how many rounds are measured")
 	flag.IntVar(&o.pods, "pods", 150_000, "how many Pods the cluster of the memory benchmark has")
-	flag.BoolVar(&o.compare, "compare", false, "compare verdicts with Gatekeeper's instead of measuring")
-	flag.Uint64Var(&o.seed, "seed", 1, "which objects are generated")
+	flag.Uint64Var(&o.seed, "seed", 1, "which reviews are generated")
 	flag.StringVar(&o.cache, "cache", defaultCache(), "where the peers are kept once they are built")
 	flag.StringVar(&o.table, "table", "", "a Markdown file whose tables are replaced")
 	flag.Parse()
@@ -66,7 +61,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat("estate"); err != nil {
+	if _, err := os.Stat("gator"); err != nil {
 		return errors.New("run it in hack/bench, or by make bench")
 	}
 	temporary, err := os.MkdirTemp("", "evenkeel-bench-")
@@ -75,9 +70,6 @@ func run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(temporary)
 	b := &bench{o, here, temporary}
-	if o.compare {
-		return b.compare(ctx)
-	}
 	return b.run(ctx, flag.Args())
 }
 

@@ -21,7 +21,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/hack/bench/internal/reviews"
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
@@ -44,6 +43,13 @@ type Question struct {
 	Time time.Duration
 	// Engine is compiled, the default, or topdown.
 	Engine string
+}
+
+// Verdict is the verdict on one review.
+type Verdict struct {
+	Allowed bool `json:"allowed"`
+	// Violations are sorted: "ACTION CONSTRAINT: MESSAGE".
+	Violations []string `json:"violations"`
 }
 
 // Answer returns the verdict of each review, or the CPU time of one review in nanoseconds: from the bytes of the
@@ -174,7 +180,7 @@ func (r *recorder) EvaluateWhere(ctx context.Context, request *policy.Request,
 	return results
 }
 
-func verdicts(in namespaces, judge review.Judge, bodies [][]byte) (all []reviews.Verdict, err error) {
+func verdicts(in namespaces, judge review.Judge, bodies [][]byte) (all []Verdict, err error) {
 	recorded := &recorder{Judge: judge}
 	h, err := handler(in, recorded)
 	if err != nil {
@@ -194,7 +200,7 @@ func verdicts(in namespaces, judge review.Judge, bodies [][]byte) (all []reviews
 			return nil, fmt.Errorf("there is no response in %s", text)
 		}
 		slices.Sort(recorded.violations)
-		all = append(all, reviews.Verdict{Allowed: answer.Response.Allowed, Violations: recorded.violations})
+		all = append(all, Verdict{Allowed: answer.Response.Allowed, Violations: recorded.violations})
 	}
 	return all, nil
 }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package reviews
+package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"testing"
 )
 
 type tree = map[string]any
@@ -17,9 +22,9 @@ type maker struct {
 	count int
 }
 
-// Of gives the reviews of objects: of each its creation, its update to what again gives, its deletion, and where
+// reviewsOf gives the reviews of objects: of each its creation, its update to what again gives, its deletion, and where
 // its kind has some, something sent to a subresource.
-func Of(chance *rand.Rand, objects []map[string]any,
+func reviewsOf(chance *rand.Rand, objects []map[string]any,
 	again func(map[string]any) map[string]any) (all []map[string]any) {
 	m := &maker{Rand: chance}
 	for _, object := range objects {
@@ -131,4 +136,85 @@ func plural(kind string) string {
 		return lower + "es"
 	}
 	return strings.ToLower(kind) + "s"
+}
+
+func objectIn(apiVersion, kind, namespace string) tree {
+	metadata := tree{"name": "web"}
+	if namespace != "" {
+		metadata["namespace"] = namespace
+	}
+	return tree{"apiVersion": apiVersion, "kind": kind, "metadata": metadata}
+}
+
+// made are the reviews of an object, a hundred times over.
+func made(of tree) (all []tree) {
+	m := rand.New(rand.NewPCG(1, 1))
+	changed := func(o tree) tree {
+		return tree{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": o["metadata"], "changed": true}
+	}
+	for _, review := range reviewsOf(m, slices.Repeat([]tree{of}, 100), changed) {
+		request, _ := review["request"].(tree)
+		all = append(all, request)
+	}
+	return all
+}
+
+func TestAReviewHasTheObjectsOfItsOperation(t *testing.T) {
+	for _, r := range made(objectIn("networking.k8s.io/v1", "IngressClass", "")) {
+		object, old := r["object"] != nil, r["oldObject"] != nil
+		want := map[string][2]bool{"CREATE": {true, false}, "UPDATE": {true, true}, "DELETE": {false, true}}
+		operation, _ := r["operation"].(string)
+		if got := [2]bool{object, old}; got != want[operation] {
+			t.Errorf("%s has an object, and an old one: %v", operation, got)
+		}
+		if operation == "UPDATE" && r["object"].(tree)["changed"] != true {
+			t.Error("an update changes nothing")
+		}
+		resource, _ := r["resource"].(tree)
+		if _, in := r["namespace"]; in || resource["resource"] != "ingressclasses" {
+			t.Errorf("%v of %v", r["namespace"], resource)
+		}
+	}
+}
+
+func TestEverythingIsSentToPods(t *testing.T) {
+	var lines []byte
+	for _, r := range made(objectIn("v1", "Pod", "shop")) {
+		raw, err := json.Marshal(review(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(append(lines, raw...), '\n')
+	}
+	seen := map[string]string{}
+	file := filepath.Join(t.TempDir(), "reviews")
+	if err := os.WriteFile(file, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := readRequests(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range asked {
+		seen[r.what()] = r.Kind.Kind
+		if r.Namespace != "shop" {
+			t.Errorf("%s is in %q", r, r.Namespace)
+		}
+	}
+	for what, kind := range map[string]string{"CREATE": "Pod", "CONNECT pods/exec": "PodExecOptions",
+		"CREATE pods/eviction": "Eviction", "UPDATE pods/ephemeralcontainers": "Pod", "UPDATE pods/resize": "Pod",
+		"CONNECT pods/attach": "PodAttachOptions", "CONNECT pods/portforward": "PodPortForwardOptions",
+		"CONNECT pods/proxy": "PodProxyOptions"} {
+		if seen[what] != kind {
+			t.Errorf("%s sends %q, want %q", what, seen[what], kind)
+		}
+	}
+}
+
+func TestANamespaceLivesInItself(t *testing.T) {
+	for _, r := range made(objectIn("v1", "Namespace", "")) {
+		if name, named := r["name"]; named && r["namespace"] != name {
+			t.Errorf("it is in %v", r["namespace"])
+		}
+	}
 }

@@ -9,8 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-
-	"evenkeel.dev/evenkeel/hack/bench/internal/reviews"
+	"testing"
 )
 
 // estateRules are ConstraintTemplates and constraints that use each feature of Gatekeeper's Rego engine.
@@ -34,7 +33,7 @@ func (e estate) one(of ...any) any { return of[e.IntN(len(of))] }
 func writeEstate(in func(string) string, count int, seed uint64) (asked int, err error) {
 	e := estate{rand.New(rand.NewPCG(seed, seed))}
 	objects := e.objects(count)
-	made := reviews.Of(e.Rand, objects, e.again)
+	made := reviewsOf(e.Rand, objects, e.again)
 	documents, err := appendDocuments(nil, objects...)
 	if err != nil {
 		return 0, err
@@ -192,4 +191,18 @@ func (e estate) ingress() map[string]any {
 		spec["ingressClassName"] = e.one("public", "internal", "none")
 	}
 	return spec
+}
+
+func TestAnEstateIsTheSameForTheSameSeed(t *testing.T) {
+	written := func(seed uint64) string {
+		b := &bench{work: t.TempDir()}
+		asked, err := writeEstate(b.in, 100, seed)
+		if err != nil || asked < 300 {
+			t.Fatalf("%d reviews, %v", asked, err)
+		}
+		return content(t, b.in("objects/all.yaml"), b.in("reviews"))
+	}
+	if first := written(1); first != written(1) || first == written(2) {
+		t.Error("a seed doesn't decide which objects there are")
+	}
 }
