@@ -69,15 +69,23 @@ var _ = Describe("Admission", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "admission") })
 
-	It("refuses under Deny, and names policy, path, reason, fix and runbook", func(ctx context.Context) {
+	It("refuses under Deny, and names policy, path, reason, fix and runbook, but not an exempt group", func(
+		ctx context.Context) {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
-			fixture.Enforced(v1alpha1.AdmissionDeny)))
+			fixture.Enforced(v1alpha1.AdmissionDeny),
+			func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Admission.Exempt.Groups = []string{"break-glass"} }))
 		awaitRefusal(ctx, fixture.ConfigMap(namespace, "web"), And(
 			ContainSubstring("ConfigMap "+namespace+"/web is refused by policy "+namespace),
 			ContainSubstring("/data/state: state must be good"),
 			ContainSubstring(`Fix: set /data/state to "good"`),
 			ContainSubstring("Runbook: https://example.com/runbooks/"+namespace)))
 		suite.Create(ctx, good(namespace))
+		config := suite.Config()
+		config.Impersonate = rest.ImpersonationConfig{UserName: "dana",
+			Groups: []string{"system:masters", "break-glass"}}
+		exempt, err := client.New(config, client.Options{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(exempt.Create(ctx, fixture.ConfigMap(namespace, "web"))).To(Succeed())
 	})
 
 	It("lets through with a warning under Warn, and without one under DryRun", func(ctx context.Context) {

@@ -130,6 +130,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		Consistently(ctx, func() int {
 			return len(suite.Plans(ctx, namespace))
 		}).WithTimeout(4 * time.Second).Should(Equal(1))
+		Expect(states(ctx, namespace)).To(Equal(before), "what was undone stays undone")
 		out, _, _ = evenkeel(ctx, "rollout", "history", namespace)
 		Expect(out).To(MatchRegexp(`%s +%s +\S+ +RolledBack +Undone .* 4 +0 +0 +4 +0 +- +%s`, rem.Name, namespace,
 			rem.Spec.AskedBy().User))
