@@ -5,13 +5,16 @@ package manager
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"evenkeel.dev/evenkeel/config/rbac"
 	"evenkeel.dev/evenkeel/internal/diagnose"
@@ -38,6 +41,15 @@ func newGuards(reader client.Reader, registerer prometheus.Registerer, log logr.
 	}
 	g := &guards{reader: reader, policies: policies, bindings: bindings, broken: newBrokenGuards(), log: log}
 	return g, registerer.Register(g.broken)
+}
+
+// addGuards has the manager check them.
+func addGuards(mgr ctrl.Manager) error {
+	g, err := newGuards(mgr.GetAPIReader(), ctrlmetrics.Registry, mgr.GetLogger().WithName("guards"))
+	if err != nil {
+		return fmt.Errorf("set up the check of the request guards: %w", err)
+	}
+	return mgr.Add(g)
 }
 
 // Start implements manager.Runnable.

@@ -4,6 +4,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -72,14 +73,7 @@ func Run(ctx context.Context, o *Options) error {
 	if err := escalateBy(mgr, alerts); err != nil {
 		return fmt.Errorf("set up escalation: %w", err)
 	}
-	guards, err := newGuards(mgr.GetAPIReader(), ctrlmetrics.Registry, mgr.GetLogger().WithName("guards"))
-	if err != nil {
-		return fmt.Errorf("set up the check of the request guards: %w", err)
-	}
-	if err := mgr.Add(guards); err != nil {
-		return err
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+	if err := errors.Join(addGuards(mgr), mgr.AddHealthzCheck("ping", healthz.Ping)); err != nil {
 		return err
 	}
 	ctrl.Log.Info("starting", "version", version.String(), "namespace", o.namespace)
