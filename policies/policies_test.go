@@ -192,7 +192,7 @@ func smallestWorks(t *testing.T, text string) {
 	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
 		t.Fatal(err)
 	}
-	want := v1alpha1.RegoPolicySpec{Title: p.Spec.Title, Match: v1alpha1.Match{Resources: p.Spec.Match.Resources},
+	want := v1alpha1.RegoPolicySpec{Title: p.Spec.Title, Match: v1alpha1.Match{Kinds: p.Spec.Match.Kinds},
 		Rego: v1alpha1.RegoSource{Main: p.Spec.Rego.Main}}
 	if diff := cmp.Diff(want, p.Spec); diff != "" {
 		t.Errorf("the smallest policy says more than it needs (-needs +says):\n%s", diff)

@@ -133,7 +133,7 @@ type ApprovalRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Comment string `json:"comment,omitempty"`
-	// at is when the answer was given.
+	// decisionTime is when the answer was given.
 	// +required
-	At metav1.MicroTime `json:"at"`
+	DecisionTime metav1.MicroTime `json:"decisionTime"`
 }

@@ -31,7 +31,7 @@ const (
 	// plan may take the permit.
 	ReasonPermitLapsed = "PermitLapsed"
 	// ReasonClockWentBack: open still or again, for the clock went back to before
-	// nextProbeAt, or far behind the opening.
+	// nextProbeTime, or far behind the opening.
 	ReasonClockWentBack = "ClockWentBack"
 	// ReasonForgotten: closed because what it covered is gone.
 	ReasonForgotten = "Forgotten"

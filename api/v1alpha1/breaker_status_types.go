@@ -20,12 +20,12 @@ type RemediationBreakerStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// openedAt is when the breaker last opened.
+	// openedTime is when the breaker last opened.
 	// +optional
-	OpenedAt *metav1.MicroTime `json:"openedAt,omitempty"`
-	// nextProbeAt is when an open breaker turns half-open.
+	OpenedTime *metav1.MicroTime `json:"openedTime,omitempty"`
+	// nextProbeTime is when an open breaker turns half-open.
 	// +optional
-	NextProbeAt *metav1.MicroTime `json:"nextProbeAt,omitempty"`
+	NextProbeTime *metav1.MicroTime `json:"nextProbeTime,omitempty"`
 	// onlyNamespace is the namespace that an open breaker of a policy keeps back, when
 	// all that opened it happened there: targets in other namespaces go on. Absent: it
 	// keeps back everything that it covers.
@@ -79,15 +79,15 @@ type RemediationBreakerStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=128
 	Recorded []string `json:"recorded,omitempty"`
-	// lastOutcomeAt is when the latest outcome of a target was counted.
+	// lastOutcomeTime is when the latest outcome of a target was counted.
 	// +optional
-	LastOutcomeAt *metav1.MicroTime `json:"lastOutcomeAt,omitempty"`
-	// recentOpenings are the times of the latest openings within 24 hours, oldest
+	LastOutcomeTime *metav1.MicroTime `json:"lastOutcomeTime,omitempty"`
+	// recentOpeningTimes are the times of the latest openings within 24 hours, oldest
 	// first; three demote the policy.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=3
-	RecentOpenings []metav1.MicroTime `json:"recentOpenings,omitempty"`
+	RecentOpeningTimes []metav1.MicroTime `json:"recentOpeningTimes,omitempty"`
 	// demoted says since when, and why, only dry runs are made for the policy.
 	// +optional
 	Demoted *BreakerDemotion `json:"demoted,omitempty"`
@@ -123,9 +123,9 @@ type FailingPolicy struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Policy string `json:"policy"`
-	// lastFailedAt is when its latest failure was counted.
+	// lastFailedTime is when its latest failure was counted.
 	// +required
-	LastFailedAt metav1.MicroTime `json:"lastFailedAt"`
+	LastFailedTime metav1.MicroTime `json:"lastFailedTime"`
 	// inRow says that it failed since the latest success of any policy.
 	// +optional
 	InRow bool `json:"inRow,omitempty"`
@@ -137,9 +137,9 @@ type FailingNamespace struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
-	// lastFailedAt is when its latest failure was counted.
+	// lastFailedTime is when its latest failure was counted.
 	// +required
-	LastFailedAt metav1.MicroTime `json:"lastFailedAt"`
+	LastFailedTime metav1.MicroTime `json:"lastFailedTime"`
 	// inRow says that it failed since the latest success in any namespace.
 	// +optional
 	InRow bool `json:"inRow,omitempty"`
@@ -147,9 +147,9 @@ type FailingNamespace struct {
 
 // BreakerBucket counts the outcomes of one part of the window.
 type BreakerBucket struct {
-	// start is when the bucket begins.
+	// startTime is when the bucket begins.
 	// +required
-	Start metav1.MicroTime `json:"start"`
+	StartTime metav1.MicroTime `json:"startTime"`
 	// successes in this bucket.
 	// +optional
 	Successes int32 `json:"successes"`
@@ -172,9 +172,9 @@ type BreakerPermit struct {
 // BreakerDemotion says that a policy's breaker opened too often: only dry runs
 // are made until the policy's revision changes or a person resets the breaker.
 type BreakerDemotion struct {
-	// at is when the policy was demoted.
+	// startTime is when the policy was demoted.
 	// +required
-	At metav1.MicroTime `json:"at"`
+	StartTime metav1.MicroTime `json:"startTime"`
 	// revision is the policy's revision that was demoted; another one ends it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
@@ -194,9 +194,9 @@ type BreakerStorm struct {
 	// violating is the latest number of violating objects, waived ones included.
 	// +required
 	Violating int32 `json:"violating"`
-	// sampledAt is since when it has been counted so.
+	// sampledTime is since when it has been counted so.
 	// +required
-	SampledAt metav1.MicroTime `json:"sampledAt"`
+	SampledTime metav1.MicroTime `json:"sampledTime"`
 	// namespaces are those that held the most of violating, the most first.
 	// +optional
 	// +listType=atomic
@@ -211,9 +211,9 @@ type BreakerStorm struct {
 
 // BreakerStormBucket is the least number of violating objects in a part of the window.
 type BreakerStormBucket struct {
-	// start is when the bucket begins.
+	// startTime is when the bucket begins.
 	// +required
-	Start metav1.MicroTime `json:"start"`
+	StartTime metav1.MicroTime `json:"startTime"`
 	// least is the least number of violating objects in it.
 	// +required
 	Least int32 `json:"least"`
@@ -252,9 +252,9 @@ const (
 
 // BreakerSLO is the latest answer of a service level objective's query.
 type BreakerSLO struct {
-	// sampledAt is when the query was asked.
+	// sampledTime is when the query was asked.
 	// +required
-	SampledAt metav1.MicroTime `json:"sampledAt"`
+	SampledTime metav1.MicroTime `json:"sampledTime"`
 	// ratio is the error ratio over the last hour, as a decimal number.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
@@ -279,9 +279,9 @@ type BreakerResetRecord struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	By string `json:"by"`
-	// at is when the breaker was reset.
+	// resetTime is when the breaker was reset.
 	// +required
-	At metav1.MicroTime `json:"at"`
+	ResetTime metav1.MicroTime `json:"resetTime"`
 	// reason is what they gave as the reason.
 	// +required
 	// +kubebuilder:validation:MaxLength=512

@@ -51,12 +51,12 @@ const (
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.conditions[?(@.type=="Closed")].reason`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Failures",type=integer,JSONPath=`.status.failures`
-// +kubebuilder:printcolumn:name="Next Probe",type=string,JSONPath=`.status.nextProbeAt`
+// +kubebuilder:printcolumn:name="Next Probe",type=string,JSONPath=`.status.nextProbeTime`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Policy",type=string,priority=1,JSONPath=`.spec.scope.policy`
 // +kubebuilder:printcolumn:name="Namespace",type=string,priority=1,JSONPath=`.spec.scope.namespace`
 // +kubebuilder:printcolumn:name="Outcomes",type=integer,priority=1,JSONPath=`.status.outcomes`
-// +kubebuilder:printcolumn:name="Demoted",type=date,priority=1,JSONPath=`.status.demoted.at`
+// +kubebuilder:printcolumn:name="Demoted",type=date,priority=1,JSONPath=`.status.demoted.startTime`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 type RemediationBreaker struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -90,26 +90,26 @@ const (
 )
 
 // RemediationBreakerSpec says what a breaker covers, and what people ask of it.
-// +kubebuilder:validation:XValidation:rule="!has(self.forcedOpenUntil) || has(self.mode) && self.mode == 'ForcedOpen'",message="forcedOpenUntil is the end of mode ForcedOpen: it needs that mode; remove it (null) with any other"
+// +kubebuilder:validation:XValidation:rule="!has(self.forcedOpenUntilTime) || has(self.mode) && self.mode == 'ForcedOpen'",message="forcedOpenUntilTime is the end of mode ForcedOpen: it needs that mode; remove it (null) with any other"
 type RemediationBreakerSpec struct {
 	// scope is what the breaker covers. It never changes.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="scope is immutable: make another breaker"
 	Scope BreakerScope `json:"scope"`
 	// mode is Automatic, or ForcedOpen to hold the breaker open until a person releases
-	// it, or until forcedOpenUntil: the kill switch. Absent means Automatic. To force it open asks for the verb
+	// it, or until forcedOpenUntilTime: the kill switch. Absent means Automatic. To force it open asks for the verb
 	// open on the breaker, to release it for the verb reset.
 	// +optional
 	// +kubebuilder:validation:Enum=Automatic;ForcedOpen
 	Mode BreakerMode `json:"mode,omitempty"`
-	// forcedOpenUntil is when the breaker ceases by itself to be held open: from then on mode ForcedOpen means
+	// forcedOpenUntilTime is when the breaker ceases by itself to be held open: from then on mode ForcedOpen means
 	// Automatic. Absent means that it is held open until a person releases it. It needs mode ForcedOpen. To remove it
 	// or to set a later time asks for the verb open on the breaker, to set one or an earlier time for the verb reset.
 	// Admission refuses a time that has passed, and removes one that is left where mode becomes Automatic.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[0-9-]{10}T[0-9:]{8}([.][0-9]+)?(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])$`
-	ForcedOpenUntil *metav1.Time `json:"forcedOpenUntil,omitempty"`
+	ForcedOpenUntilTime *metav1.Time `json:"forcedOpenUntilTime,omitempty"`
 	// resetToken asks, each time that it changes, for the breaker to be closed and to
 	// start afresh: nothing counted, no opening remembered, no demotion. Any text will
 	// do, a time for example. It asks for the verb reset on the breaker, and for a reason.

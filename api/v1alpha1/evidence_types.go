@@ -16,9 +16,9 @@ type FailureEvidence struct {
 	// object is the target.
 	// +required
 	Object ObjectReference `json:"object"`
-	// collectedAt is when it was seen.
+	// collectedTime is when it was seen.
 	// +required
-	CollectedAt metav1.MicroTime `json:"collectedAt"`
+	CollectedTime metav1.MicroTime `json:"collectedTime"`
 	// findings say what is wrong with the object's Pods and containers, and which Warning events
 	// there were since the write, a line each.
 	// +optional

@@ -84,9 +84,9 @@ type ScanStatus struct {
 	// errors is the number of objects that couldn't be judged.
 	// +required
 	Errors int32 `json:"errors"`
-	// lastFullScan is when the kinds were last all relisted.
+	// lastFullScanTime is when the kinds were last all relisted.
 	// +optional
-	LastFullScan *metav1.Time `json:"lastFullScan,omitempty"`
+	LastFullScanTime *metav1.Time `json:"lastFullScanTime,omitempty"`
 	// incomplete names the kinds that couldn't be listed, and why.
 	// +optional
 	// +listType=atomic

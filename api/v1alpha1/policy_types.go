@@ -302,12 +302,12 @@ type Exemptions struct {
 
 // Match says which objects a policy concerns. Every part that is set must agree.
 type Match struct {
-	// resources names the kinds.
+	// kinds names the kinds.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
-	Resources []ResourceMatch `json:"resources"`
+	Kinds []KindMatch `json:"kinds"`
 	// namespaces are globs (* and ?) of the namespaces concerned; empty means
 	// all. For a Namespace object its own name counts. Other cluster-scoped
 	// objects are concerned only while this list is empty.
@@ -345,8 +345,8 @@ type Match struct {
 	References []ReferencedKind `json:"references,omitempty"`
 }
 
-// ResourceMatch names kinds of one or more API groups.
-type ResourceMatch struct {
+// KindMatch names kinds of one or more API groups.
+type KindMatch struct {
 	// apiGroups are the groups; "" is the core group.
 	// +required
 	// +listType=set

@@ -155,8 +155,8 @@ func (s *RemediationStatus) Succeeded() bool {
 
 // EndTime is when the plan ended; of one that doesn't say, when it was created.
 func (r *Remediation) EndTime() time.Time {
-	if r.Status.CompletedAt != nil {
-		return r.Status.CompletedAt.Time
+	if r.Status.CompletionTime != nil {
+		return r.Status.CompletionTime.Time
 	}
 	return r.CreationTimestamp.Time
 }

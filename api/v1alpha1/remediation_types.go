@@ -42,7 +42,7 @@ type RemediationList struct {
 
 // RemediationSpec is a plan, which never changes, and what people ask of its rollout.
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.desiredState) || oldSelf.desiredState in ['Running', 'Paused'] || has(self.desiredState) && (self.desiredState == oldSelf.desiredState || self.desiredState == 'Undone')",message="an abort or an undo can't be taken back; a plan that was aborted can be undone. To plan again: evenkeel rollout retry"
-// +kubebuilder:validation:XValidation:rule="!has(self.pausedUntil) || has(self.desiredState) && self.desiredState == 'Paused'",message="pausedUntil is the end of a pause: it needs desiredState Paused; remove it (null) with any other"
+// +kubebuilder:validation:XValidation:rule="!has(self.pausedUntilTime) || has(self.desiredState) && self.desiredState == 'Paused'",message="pausedUntilTime is the end of a pause: it needs desiredState Paused; remove it (null) with any other"
 type RemediationSpec struct {
 	// plan is what was decided when the plan was made. It never changes.
 	// +required
@@ -54,14 +54,14 @@ type RemediationSpec struct {
 	// Undone nothing.
 	// +optional
 	DesiredState DesiredState `json:"desiredState,omitempty"`
-	// pausedUntil is when the pause ends by itself and the rollout goes on: from then on desiredState Paused means
+	// pausedUntilTime is when the pause ends by itself and the rollout goes on: from then on desiredState Paused means
 	// Running. Absent means that it lasts until a person ends it. It needs desiredState Paused, and each change of it
 	// asks for the verb pause on the policy. Admission refuses a time that has passed, and removes one that is left
 	// where desiredState becomes another.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^[0-9-]{10}T[0-9:]{8}([.][0-9]+)?(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])$`
-	PausedUntil *metav1.Time `json:"pausedUntil,omitempty"`
+	PausedUntilTime *metav1.Time `json:"pausedUntilTime,omitempty"`
 	// retryToken asks, each time that it changes, for a plan that is held by a failed
 	// wave (onFailure: Hold) to verify that wave once more, or for the policy of a plan
 	// that has ended to be planned again. Any text will do, a time for example. It asks
@@ -96,7 +96,7 @@ type DesiredState string
 const (
 	// StateRunning lets the rollout take its course.
 	StateRunning DesiredState = "Running"
-	// StatePaused lets no new write begin, until spec.pausedUntil if that is set. Writes in
+	// StatePaused lets no new write begin, until spec.pausedUntilTime if that is set. Writes in
 	// flight are verified, and undone when they do harm.
 	StatePaused DesiredState = "Paused"
 	// StateAborted undoes the current wave (or all waves, by rollbackScope) and ends the
@@ -268,8 +268,8 @@ type PlannedPolicy struct {
 	RunbookURL string `json:"runbookURL,omitempty"`
 }
 
-// RemediationStatus is a rollout. The fields wave, phaseStartedAt,
-// waveStartedAt, healthySince, heldFrom, heldSince, progressedAt, retries,
+// RemediationStatus is a rollout. The fields wave, phaseStartTime,
+// waveStartTime, healthyTime, heldFrom, heldTime, progressedTime, retries,
 // lastHandledRetryToken, approval and analysis can't be recomputed and are read back; all others are output.
 type RemediationStatus struct {
 	// observedGeneration is the generation that this status speaks of.
@@ -293,15 +293,15 @@ type RemediationStatus struct {
 	// heldFrom is the phase to go back to when a hold ends.
 	// +optional
 	HeldFrom RemediationPhase `json:"heldFrom,omitempty"`
-	// heldSince is since when the rollout has waited for something that may need
+	// heldTime is since when the rollout has waited for something that may need
 	// a person: a hold, an approval, a rollback that can't go on.
 	// +optional
-	HeldSince *metav1.MicroTime `json:"heldSince,omitempty"`
-	// progressedAt is when the plan last made progress: a target was begun or settled,
+	HeldTime *metav1.MicroTime `json:"heldTime,omitempty"`
+	// progressedTime is when the plan last made progress: a target was begun or settled,
 	// a wave began, or a person let the plan go on. It is kept while phases come and
 	// go, and says since when a plan waits.
 	// +optional
-	ProgressedAt *metav1.MicroTime `json:"progressedAt,omitempty"`
+	ProgressedTime *metav1.MicroTime `json:"progressedTime,omitempty"`
 	// retries counts how often a failed wave was verified once more because a person
 	// asked for it.
 	// +optional
@@ -334,18 +334,18 @@ type RemediationStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
 	Evidence []FailureEvidence `json:"evidence,omitempty"`
-	// phaseStartedAt is when the phase began.
+	// phaseStartTime is when the phase began.
 	// +optional
-	PhaseStartedAt *metav1.MicroTime `json:"phaseStartedAt,omitempty"`
-	// waveStartedAt is when the current wave began.
+	PhaseStartTime *metav1.MicroTime `json:"phaseStartTime,omitempty"`
+	// waveStartTime is when the current wave began.
 	// +optional
-	WaveStartedAt *metav1.MicroTime `json:"waveStartedAt,omitempty"`
-	// healthySince is since when the wave has been verified without a break.
+	WaveStartTime *metav1.MicroTime `json:"waveStartTime,omitempty"`
+	// healthyTime is since when the wave has been verified without a break.
 	// +optional
-	HealthySince *metav1.MicroTime `json:"healthySince,omitempty"`
-	// completedAt is when a final phase was reached.
+	HealthyTime *metav1.MicroTime `json:"healthyTime,omitempty"`
+	// completionTime is when a final phase was reached.
 	// +optional
-	CompletedAt *metav1.MicroTime `json:"completedAt,omitempty"`
+	CompletionTime *metav1.MicroTime `json:"completionTime,omitempty"`
 	// counts is the number of targets by state.
 	// +optional
 	Counts TargetCounts `json:"counts,omitempty"`

@@ -55,9 +55,9 @@ type RequestRecord struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	User string `json:"user"`
-	// time is when they asked.
+	// requestTime is when they asked.
 	// +required
-	Time metav1.Time `json:"time"`
+	RequestTime metav1.Time `json:"requestTime"`
 	// reason is what they gave as the reason.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
@@ -66,9 +66,9 @@ type RequestRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Token string `json:"token,omitempty"`
-	// until is when what was asked for ends by itself; absent for what has no end.
+	// untilTime is when what was asked for ends by itself; absent for what has no end.
 	// +optional
-	Until *metav1.Time `json:"until,omitempty"`
+	UntilTime *metav1.Time `json:"untilTime,omitempty"`
 }
 
 // UnknownUser stands for the user who asked when admission didn't see the request.
@@ -100,7 +100,7 @@ func TokenRequest(requests []RequestRecord, action RequestAction, token string) 
 }
 
 // What says what was asked for, and until when: "Pause until 2027-01-07T08:00:00Z".
-func (r *RequestRecord) What() string { return string(r.Action) + UntilText(r.Until) }
+func (r *RequestRecord) What() string { return string(r.Action) + UntilText(r.UntilTime) }
 
 // String says who asked, and why.
 func (r *RequestRecord) String() string {

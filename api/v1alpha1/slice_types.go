@@ -279,9 +279,9 @@ type TargetRecord struct {
 	// attempts is the number of tries that ended in a transient error.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
-	// nextAttemptAt is when the next try may begin.
+	// nextAttemptTime is when the next try may begin.
 	// +optional
-	NextAttemptAt *metav1.MicroTime `json:"nextAttemptAt,omitempty"`
+	NextAttemptTime *metav1.MicroTime `json:"nextAttemptTime,omitempty"`
 	// proposal is the fix of an object that is left to its owner: a unified diff
 	// of the object's YAML, cut when it is longer. Of a target whose plan a person must
 	// approve it is the change that is approved: a digest of all that would be written, and
@@ -290,10 +290,10 @@ type TargetRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Proposal string `json:"proposal,omitempty"`
-	// waitingSince is since when a PodDisruptionBudget has kept the Pod from being
+	// waitingTime is since when a PodDisruptionBudget has kept the Pod from being
 	// evicted, or the API server hasn't served the object's kind.
 	// +optional
-	WaitingSince *metav1.MicroTime `json:"waitingSince,omitempty"`
+	WaitingTime *metav1.MicroTime `json:"waitingTime,omitempty"`
 	// recovering says that the write was undone, and that the object isn't known to
 	// be well again: until then, and for progressDeadline at most, it counts as in
 	// flight for the budgets.

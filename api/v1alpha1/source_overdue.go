@@ -24,8 +24,8 @@ func (s *PolicySource) Overdue(now time.Time) time.Duration {
 // Late is how long ago the repository was to be asked again that wasn't yet: a sync may be under way. Zero before that
 // time, and for a source that is suspended.
 func (s *PolicySource) Late(now time.Time) time.Duration {
-	if s.Status.NextAttemptAt == nil || s.Spec.Suspend {
+	if s.Status.NextAttemptTime == nil || s.Spec.Suspend {
 		return 0
 	}
-	return max(now.Sub(s.Status.NextAttemptAt.Time), 0)
+	return max(now.Sub(s.Status.NextAttemptTime.Time), 0)
 }

@@ -52,15 +52,15 @@ type PolicySourceStatus struct {
 	// problemCount is the number of all problems.
 	// +optional
 	ProblemCount int32 `json:"problemCount,omitempty"`
-	// lastFetchedAt is when the repository last answered.
+	// lastFetchedTime is when the repository last answered.
 	// +optional
-	LastFetchedAt *metav1.Time `json:"lastFetchedAt,omitempty"`
-	// lastAppliedAt is when a revision last came into force.
+	LastFetchedTime *metav1.Time `json:"lastFetchedTime,omitempty"`
+	// lastAppliedTime is when a revision last came into force.
 	// +optional
-	LastAppliedAt *metav1.Time `json:"lastAppliedAt,omitempty"`
-	// nextAttemptAt is when the repository is asked next.
+	LastAppliedTime *metav1.Time `json:"lastAppliedTime,omitempty"`
+	// nextAttemptTime is when the repository is asked next.
 	// +optional
-	NextAttemptAt *metav1.Time `json:"nextAttemptAt,omitempty"`
+	NextAttemptTime *metav1.Time `json:"nextAttemptTime,omitempty"`
 	// failures is the number of attempts in a row that an error outside of the
 	// repository's content has ended. Each waits twice as long as the one before.
 	// +optional

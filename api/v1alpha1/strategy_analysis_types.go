@@ -73,9 +73,9 @@ type MetricRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	LastSample string `json:"lastSample,omitempty"`
-	// lastSampleAt is when the latest question was asked.
+	// lastSampleTime is when the latest question was asked.
 	// +optional
-	LastSampleAt *metav1.MicroTime `json:"lastSampleAt,omitempty"`
+	LastSampleTime *metav1.MicroTime `json:"lastSampleTime,omitempty"`
 	// passed counts the latest samples in a row that met the condition.
 	// +optional
 	Passed int32 `json:"passed"`

@@ -23,7 +23,7 @@ func holds(end *metav1.Time, now time.Time) bool { return end == nil || now.Befo
 
 // Paused says whether the rollout is paused at a time. A pause ends by itself at the end that it names.
 func (s *RemediationSpec) Paused(now time.Time) bool {
-	return s.DesiredState == StatePaused && holds(s.PausedUntil, now)
+	return s.DesiredState == StatePaused && holds(s.PausedUntilTime, now)
 }
 
 // AsksOpen says whether a person has asked for the breaker to be held open, be it over by now or not. A mode that
@@ -32,7 +32,7 @@ func (s *RemediationBreakerSpec) AsksOpen() bool { return s.Mode != "" && s.Mode
 
 // ForcedOpen says whether a person holds the breaker open at a time. It ends by itself at the end that it names.
 func (s *RemediationBreakerSpec) ForcedOpen(now time.Time) bool {
-	return s.AsksOpen() && holds(s.ForcedOpenUntil, now)
+	return s.AsksOpen() && holds(s.ForcedOpenUntilTime, now)
 }
 
 // ForcedBy is who holds the breaker open; nil when admission didn't see it.

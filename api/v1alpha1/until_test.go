@@ -30,7 +30,8 @@ func TestWhatPeopleAskForEndsByItself(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			plan, breaker := RemediationSpec{PausedUntil: tc.end}, RemediationBreakerSpec{ForcedOpenUntil: tc.end}
+			plan := RemediationSpec{PausedUntilTime: tc.end}
+			breaker := RemediationBreakerSpec{ForcedOpenUntilTime: tc.end}
 			if tc.asked {
 				plan.DesiredState, breaker.Mode = StatePaused, BreakerForcedOpen
 			}
@@ -49,7 +50,7 @@ func TestAnEndIsNoneOfAnotherState(t *testing.T) {
 	now := time.Date(2027, 1, 7, 8, 0, 0, 0, time.UTC)
 	later := &metav1.Time{Time: now.Add(time.Hour)}
 	for _, state := range []DesiredState{"", StateRunning, StateAborted, StateUndone} {
-		if plan := (RemediationSpec{DesiredState: state, PausedUntil: later}); plan.Paused(now) {
+		if plan := (RemediationSpec{DesiredState: state, PausedUntilTime: later}); plan.Paused(now) {
 			t.Errorf("%q with an end to come is paused", state)
 		}
 	}
@@ -63,7 +64,7 @@ func TestARecordSaysUntilWhen(t *testing.T) {
 	if got := r.What(); got != "Pause" {
 		t.Errorf("got %q", got)
 	}
-	r.Until = &metav1.Time{Time: time.Date(2027, 1, 7, 8, 0, 0, 0, time.UTC)}
+	r.UntilTime = &metav1.Time{Time: time.Date(2027, 1, 7, 8, 0, 0, 0, time.UTC)}
 	if got := r.What(); got != "Pause until 2027-01-07T08:00:00Z" {
 		t.Errorf("got %q", got)
 	}

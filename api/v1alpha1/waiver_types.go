@@ -153,12 +153,12 @@ type ClusterWaiverSpec struct {
 
 // WaiverMatch says which objects a waiver covers. Every part that is set must agree.
 type WaiverMatch struct {
-	// resources names the kinds; empty means every kind. The kind is that of the
+	// kinds names the kinds; empty means every kind. The kind is that of the
 	// object that is judged: the Deployment, not its Pods.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	Resources []ResourceMatch `json:"resources,omitempty"`
+	Kinds []KindMatch `json:"kinds,omitempty"`
 	// names are globs (* and ?) of the objects' names; empty means all.
 	// +optional
 	// +listType=set

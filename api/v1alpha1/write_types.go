@@ -83,15 +83,15 @@ type WriteRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DigestAfter string `json:"digestAfter,omitempty"`
-	// intentAt is when the write was decided.
+	// intentTime is when the write was decided.
 	// +optional
-	IntentAt *metav1.MicroTime `json:"intentAt,omitempty"`
-	// appliedAt is when the write was known to have reached the object.
+	IntentTime *metav1.MicroTime `json:"intentTime,omitempty"`
+	// appliedTime is when the write was known to have reached the object.
 	// +optional
-	AppliedAt *metav1.MicroTime `json:"appliedAt,omitempty"`
-	// revertedAt is when the write was undone.
+	AppliedTime *metav1.MicroTime `json:"appliedTime,omitempty"`
+	// revertedTime is when the write was undone.
 	// +optional
-	RevertedAt *metav1.MicroTime `json:"revertedAt,omitempty"`
+	RevertedTime *metav1.MicroTime `json:"revertedTime,omitempty"`
 	// expected proves what the object was to hold after the write, as the server-side
 	// dry run answered, until the write's own answer is known: what else came with a
 	// write whose answer is lost is found by it.

@@ -138,7 +138,7 @@ func TestTheEndOfAPauseAsksForTheVerbOfThePause(t *testing.T) {
 		return spec{"spec": s, "metadata": spec{"name": "tags-1"}}
 	}
 	const soon, late = "2027-01-07T08:00:00Z", "2027-01-08T08:00:00Z"
-	paused := func(until string) spec { return plan(spec{"desiredState": "Paused", "pausedUntil": until}) }
+	paused := func(until string) spec { return plan(spec{"desiredState": "Paused", "pausedUntilTime": until}) }
 	forGood, running := plan(spec{"desiredState": "Paused"}), plan(spec{})
 	cases := map[string]struct {
 		before, after spec
@@ -150,7 +150,7 @@ func TestTheEndOfAPauseAsksForTheVerbOfThePause(t *testing.T) {
 		"give a pause an end":      {forGood, paused(soon), "pause"},
 		"pause for good":           {paused(soon), forGood, "pause"},
 		"resume":                   {paused(soon), running, "pause"},
-		"an end without a pause":   {running, plan(spec{"pausedUntil": soon}), "pause"},
+		"an end without a pause":   {running, plan(spec{"pausedUntilTime": soon}), "pause"},
 		"abort what is paused":     {paused(soon), plan(spec{"desiredState": "Aborted"}), "abort"},
 		"nothing of the sort":      {paused(soon), paused(soon), ""},
 		"the same end, other text": {paused(soon), paused("2027-01-07T09:00:00+01:00"), "pause"},
@@ -182,7 +182,7 @@ func TestAnEarlierEndOfAHoldLetsGoOfIt(t *testing.T) {
 	}
 	const soon, late = "2027-01-07T08:00:00Z", "2027-01-08T08:00:00Z"
 	held := func(until string, status ...spec) spec {
-		return breaker(spec{"mode": "ForcedOpen", "forcedOpenUntil": until}, status...)
+		return breaker(spec{"mode": "ForcedOpen", "forcedOpenUntilTime": until}, status...)
 	}
 	forGood, automatic := breaker(spec{"mode": "ForcedOpen"}), breaker(spec{"mode": "Automatic"})
 	seen := spec{"mode": "Automatic", "observedGeneration": int64(3), "state": "Closed"}

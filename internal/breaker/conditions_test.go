@@ -58,12 +58,14 @@ func TestABreakersStatusSpeaksOfWhatWasActedUpon(t *testing.T) {
 			change: func(cb *v1alpha1.RemediationBreaker) { cb.Spec.Mode = v1alpha1.BreakerForcedOpen }},
 		"nobody has looked at a hold that ended meanwhile": {want: 4,
 			change: func(cb *v1alpha1.RemediationBreaker) {
-				cb.Spec.Mode, cb.Spec.ForcedOpenUntil = v1alpha1.BreakerForcedOpen, &metav1.Time{Time: time.Unix(1, 0)}
+				cb.Spec.Mode = v1alpha1.BreakerForcedOpen
+				cb.Spec.ForcedOpenUntilTime = &metav1.Time{Time: time.Unix(1, 0)}
 				cb.Status.Mode = v1alpha1.BreakerForcedOpen
 			}},
 		"a hold has ended, which was seen": {want: 5,
 			change: func(cb *v1alpha1.RemediationBreaker) {
-				cb.Spec.Mode, cb.Spec.ForcedOpenUntil = v1alpha1.BreakerForcedOpen, &metav1.Time{Time: time.Unix(1, 0)}
+				cb.Spec.Mode = v1alpha1.BreakerForcedOpen
+				cb.Spec.ForcedOpenUntilTime = &metav1.Time{Time: time.Unix(1, 0)}
 			}},
 		"it was made a moment ago": {reason: "the schema's default stays, and a condition can't have it",
 			change: func(cb *v1alpha1.RemediationBreaker) {

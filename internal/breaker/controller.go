@@ -201,8 +201,8 @@ func (b *Set) poll(cb *v1alpha1.RemediationBreaker) time.Duration {
 	if strategy.SLO != nil {
 		sooner(b.o.SLOInterval)
 	}
-	if now := b.o.Clock.Now(); cb.Spec.ForcedOpenUntil != nil && cb.Spec.ForcedOpen(now) {
-		sooner(min(cb.Spec.ForcedOpenUntil.Sub(now), endPoll))
+	if now := b.o.Clock.Now(); cb.Spec.ForcedOpenUntilTime != nil && cb.Spec.ForcedOpen(now) {
+		sooner(min(cb.Spec.ForcedOpenUntilTime.Sub(now), endPoll))
 	}
 	return wait
 }

@@ -20,9 +20,9 @@ import (
 // heldFor has a person hold a breaker open for a while, and its controller see so.
 func heldFor(c *breakertest.Circuit, name string, d time.Duration) *v1alpha1.RemediationBreaker {
 	cb := c.Read(name)
-	cb.Spec.Mode, cb.Spec.ForcedOpenUntil = v1alpha1.BreakerForcedOpen, &metav1.Time{Time: c.Time.Now().Add(d)}
+	cb.Spec.Mode, cb.Spec.ForcedOpenUntilTime = v1alpha1.BreakerForcedOpen, &metav1.Time{Time: c.Time.Now().Add(d)}
 	cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42",
-		Time: metav1.NewTime(c.Time.Now()), Until: cb.Spec.ForcedOpenUntil}}
+		RequestTime: metav1.NewTime(c.Time.Now()), UntilTime: cb.Spec.ForcedOpenUntilTime}}
 	c.Must(c.Kept.Update(c.Ctx, cb))
 	return c.Reconciled(name)
 }
@@ -36,7 +36,7 @@ func TestAHoldEndsByItself(t *testing.T) {
 		return g
 	}
 	held := heldFor(c, "global", 2*time.Hour)
-	end := v1alpha1.UntilText(held.Spec.ForcedOpenUntil)
+	end := v1alpha1.UntilText(held.Spec.ForcedOpenUntilTime)
 	if told := c.Told(); !strings.Contains(told, v1alpha1.EventKillSwitchOn) ||
 		!strings.Contains(told, "holds the breaker open"+end+" (ann: INC-42)") {
 		t.Errorf("told: %s", told)

@@ -67,7 +67,7 @@ func (b *Set) storm(st v1alpha1.RemediationBreakerStatus, policy string,
 		In: func() []v1alpha1.ViolatingNamespace { return b.o.Findings.ViolatingIn(policy) }}, s, now)
 	if known := st.Storm; known != nil && known.Revision == revision && next.State == st.State {
 		// The same number counts until another one is known.
-		age := now.Sub(known.SampledAt.Time)
+		age := now.Sub(known.SampledTime.Time)
 		if next.Storm.Violating == known.Violating || age >= 0 && age < b.o.StormInterval {
 			return st
 		}

@@ -131,7 +131,7 @@ func (b *Set) report(before, cb *v1alpha1.RemediationBreaker, rem *v1alpha1.Reme
 			fmt.Sprintf("reset by %s: %s", is.LastReset.By, is.LastReset.Reason))
 	}
 	switch {
-	case is.State == v1alpha1.BreakerOpen && (was.State != is.State || !is.OpenedAt.Equal(was.OpenedAt)):
+	case is.State == v1alpha1.BreakerOpen && (was.State != is.State || !is.OpenedTime.Equal(was.OpenedTime)):
 		b.o.Events.Breaker(cb, rem, v1alpha1.EventBreakerOpened, is.Message)
 	case is.State == v1alpha1.BreakerClosed && was.State != is.State && was.State != "" && !reset:
 		b.o.Events.Breaker(cb, rem, v1alpha1.EventBreakerClosed, is.Message)
@@ -144,12 +144,12 @@ func killSwitch(cb *v1alpha1.RemediationBreaker) (reason, note string) {
 	if cb.Status.Mode == v1alpha1.BreakerForcedOpen {
 		return v1alpha1.EventKillSwitchOn,
 			fmt.Sprintf("a person holds the breaker open%s (%s): no new write begins in its scope; rollbacks go on",
-				v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy())
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy())
 	}
 	if cb.Spec.AsksOpen() {
 		return v1alpha1.EventKillSwitchOff,
 			fmt.Sprintf("nobody holds the breaker open any more: a person held it open%s (%s); it is %s",
-				v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy(), cb.Status.State)
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy(), cb.Status.State)
 	}
 	by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionRelease, v1alpha1.ActionForceOpen)
 	return v1alpha1.EventKillSwitchOff,

@@ -29,7 +29,7 @@ func TestABreakerForgetsNothingWithoutItsStrategy(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid", Generation: 2}, Spec: v1alpha1.RegoPolicySpec{
 			Rego: v1alpha1.RegoSource{Main: "package tags\n\ndeny contains \"x\" if false\n"},
 			Match: v1alpha1.Match{
-				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
+				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
 			Remediation: v1alpha1.PolicyRemediation{
 				RolloutStrategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic},
 				StrategyRef:     &v1alpha1.StrategyReference{Name: "careful"}}}}))

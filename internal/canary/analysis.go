@@ -62,7 +62,7 @@ func NewMetric(wave int32, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord
 func WithBaseline(wave int32, metric v1alpha1.AnalysisMetric, answer MetricAnswer,
 	now time.Time) v1alpha1.MetricRecord {
 	rec := NewMetric(wave, metric)
-	rec.LastSampleAt = sampled(now)
+	rec.LastSampleTime = sampled(now)
 	value, problem := answer.baseline()
 	if problem != "" {
 		return inconclusive(rec, "no baseline, so the wave isn't begun: "+problem)
@@ -75,7 +75,7 @@ func WithBaseline(wave int32, metric v1alpha1.AnalysisMetric, answer MetricAnswe
 // SinceSoak is the record as a soak takes it over that began at the given time:
 // samples from before it count no longer as passed. What was missed stays missed.
 func SinceSoak(rec v1alpha1.MetricRecord, began time.Time) v1alpha1.MetricRecord {
-	before := rec.LastSampleAt == nil || rec.LastSampleAt.Time.Before(began)
+	before := rec.LastSampleTime == nil || rec.LastSampleTime.Time.Before(began)
 	if before && (rec.Verdict == v1alpha1.AnalysisPassed || rec.Passed > 0) {
 		rec.Passed, rec.Verdict, rec.Message = 0, v1alpha1.AnalysisRunning,
 			"the soak has restarted, and the samples with it"
@@ -93,7 +93,7 @@ func NextMetric(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, answe
 	if rec.Verdict == v1alpha1.AnalysisFailed {
 		return rec
 	}
-	rec.LastSampleAt, rec.LastSample = sampled(now), ""
+	rec.LastSampleTime, rec.LastSample = sampled(now), ""
 	if answer.Problem != "" {
 		return inconclusive(rec, answer.Problem)
 	}

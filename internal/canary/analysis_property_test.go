@@ -48,8 +48,8 @@ func TestAnalysisKeepsItsRules(t *testing.T) {
 			if want := allowed(m, row, missed, silent); rec.Verdict != want {
 				t.Fatalf("%d in a row, %d missed, silent %v: got %s, want %s", row, missed, silent, rec.Verdict, want)
 			}
-			if rec.Failed != missed || rec.Message == "" || rec.LastSampleAt == nil ||
-				!rec.LastSampleAt.Time.Equal(now) {
+			if rec.Failed != missed || rec.Message == "" || rec.LastSampleTime == nil ||
+				!rec.LastSampleTime.Time.Equal(now) {
 				t.Fatalf("%d missed: got %+v", missed, rec)
 			}
 		}

@@ -119,7 +119,7 @@ func TestNextMetric(t *testing.T) {
 			}
 			tc.want.Name, tc.want.Wave = "errors", 2
 			if diff := cmp.Diff(tc.want, rec,
-				cmpopts.IgnoreFields(v1alpha1.MetricRecord{}, "LastSampleAt")); diff != "" {
+				cmpopts.IgnoreFields(v1alpha1.MetricRecord{}, "LastSampleTime")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -145,7 +145,7 @@ func TestAMetricThatGotPastAdmissionIsNeverAPass(t *testing.T) {
 func TestWithBaseline(t *testing.T) {
 	taken := WithBaseline(1, metric(comparing), MetricAnswer{Value: 0.25}, asked)
 	if taken.Baseline != "0.25" || taken.Verdict != v1alpha1.AnalysisRunning || taken.Wave != 1 ||
-		!taken.LastSampleAt.Time.Equal(asked) {
+		!taken.LastSampleTime.Time.Equal(asked) {
 		t.Errorf("got %+v", taken)
 	}
 	for why, answer := range map[string]MetricAnswer{
@@ -204,7 +204,7 @@ func TestSinceSoak(t *testing.T) {
 		got.Verdict != v1alpha1.AnalysisRunning {
 		t.Errorf("a sample from before the soak: got %+v, want the row anew, the misses and the baseline kept", got)
 	}
-	rec.LastSampleAt = circuit.MicroTime(during)
+	rec.LastSampleTime = circuit.MicroTime(during)
 	if diff := cmp.Diff(rec, SinceSoak(rec, asked)); diff != "" {
 		t.Errorf("a sample of this soak counts (-want +got):\n%s", diff)
 	}
@@ -219,7 +219,7 @@ func TestDueIn(t *testing.T) {
 	if got := DueIn(rec, metric(), asked); got != 0 {
 		t.Errorf("never asked: got %s", got)
 	}
-	rec.LastSampleAt = circuit.MicroTime(asked.Add(-10 * time.Second))
+	rec.LastSampleTime = circuit.MicroTime(asked.Add(-10 * time.Second))
 	if got := DueIn(rec, metric(), asked); got != 20*time.Second {
 		t.Errorf("asked 10s ago: got %s", got)
 	}

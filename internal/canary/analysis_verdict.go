@@ -12,10 +12,10 @@ import (
 // DueIn is how long until the metric's next sample is due; zero means now. A
 // sample from the future, after the clock was set back, is no reason to wait.
 func DueIn(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, now time.Time) time.Duration {
-	if rec.LastSampleAt == nil || rec.LastSampleAt.After(now) {
+	if rec.LastSampleTime == nil || rec.LastSampleTime.After(now) {
 		return 0
 	}
-	return max(rec.LastSampleAt.Add(interval(metric)).Sub(now), 0)
+	return max(rec.LastSampleTime.Add(interval(metric)).Sub(now), 0)
 }
 
 // BeforeWave is a metric's record while nothing of the wave is under way, and
@@ -62,8 +62,8 @@ func Baselined(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecor
 // baselineDue says whether a metric lacks a recent baseline that its condition
 // looks at.
 func baselineDue(metric v1alpha1.AnalysisMetric, rec *v1alpha1.MetricRecord, now time.Time) bool {
-	if rec != nil && rec.Baseline != "" && rec.LastSampleAt != nil {
-		if age := now.Sub(rec.LastSampleAt.Time); age >= 0 && age <= BaselineAge {
+	if rec != nil && rec.Baseline != "" && rec.LastSampleTime != nil {
+		if age := now.Sub(rec.LastSampleTime.Time); age >= 0 && age <= BaselineAge {
 			return false // without having compiled the condition, for this is asked in each step
 		}
 	}

@@ -91,7 +91,7 @@ func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Ref
 		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediationRef.name",
 			fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed; %s",
 				plan.Name, taken.Decision, taken.Approver, taken.ApprovalRef.Name, instead(plan))}
-	case plan.Status.CompletedAt != nil:
+	case plan.Status.CompletionTime != nil:
 		return not("has ended as %s and awaits no approval", plan.Status.Phase)
 	case plan.DeletionTimestamp != nil || ending(plan.Spec.DesiredState):
 		return not("is being ended and awaits no approval")
@@ -104,7 +104,7 @@ func instead(plan *v1alpha1.Remediation) string {
 	switch {
 	case plan.Status.Approval.Decision == v1alpha1.DecisionReject:
 		return "for a new plan, which awaits an answer again: evenkeel rollout retry " + plan.Name
-	case plan.Status.CompletedAt == nil:
+	case plan.Status.CompletionTime == nil:
 		return "to end it: evenkeel rollout abort " + plan.Name
 	default:
 		return "to have its changes undone: evenkeel rollout undo " + plan.Name

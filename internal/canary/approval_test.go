@@ -45,7 +45,7 @@ func TestRefuse(t *testing.T) {
 		return func(s *subject) {
 			s.plan.Status.Approval = &v1alpha1.ApprovalRecord{
 				ApprovalRef: v1alpha1.BoundReference{Name: name, UID: "answer"}, Decision: v1alpha1.DecisionReject,
-				Approver: "cid", At: metav1.MicroTime(made)}
+				Approver: "cid", DecisionTime: metav1.MicroTime(made)}
 		}
 	}
 	decided := func(d v1alpha1.ApprovalDecision) func(*subject) {
@@ -80,7 +80,7 @@ func TestRefuse(t *testing.T) {
 			want: v1alpha1.ReasonNotAwaited, says: "is in mode Automatic and awaits no approval"},
 		"an ended plan awaits nobody": {
 			change: []func(*subject){func(s *subject) {
-				s.plan.Status.Phase, s.plan.Status.CompletedAt = v1alpha1.PhaseSuperseded, &metav1.MicroTime{}
+				s.plan.Status.Phase, s.plan.Status.CompletionTime = v1alpha1.PhaseSuperseded, &metav1.MicroTime{}
 			}},
 			want: v1alpha1.ReasonNotAwaited, says: "has ended as Superseded"},
 		"a plan being aborted awaits nobody": {
@@ -98,7 +98,7 @@ func TestRefuse(t *testing.T) {
 			want:   v1alpha1.ReasonAlreadyAnswered, says: "to end it: evenkeel rollout abort "},
 		"a no to a plan that has ended is told how to undo it": {
 			change: []func(*subject){taken("first"), decided(v1alpha1.DecisionApprove), func(s *subject) {
-				s.plan.Status.Phase, s.plan.Status.CompletedAt = v1alpha1.PhaseSucceeded, &metav1.MicroTime{}
+				s.plan.Status.Phase, s.plan.Status.CompletionTime = v1alpha1.PhaseSucceeded, &metav1.MicroTime{}
 			}},
 			want: v1alpha1.ReasonAlreadyAnswered, says: "to have its changes undone: evenkeel rollout undo "},
 		"the answer that was taken still counts": {change: []func(*subject){taken("yes")}},

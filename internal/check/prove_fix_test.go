@@ -28,7 +28,7 @@ func TestProveFixFindsWhatItCreates(t *testing.T) {
 	p := &v1alpha1.ClusterRegoPolicy{}
 	p.Name = "isolated"
 	p.Spec.Admission.Action = v1alpha1.AdmissionDeny
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 	p.Spec.Match.References = []v1alpha1.ReferencedKind{{APIGroup: "networking.k8s.io", Kind: "NetworkPolicy"}}
 	p.Spec.Rego = v1alpha1.RegoSource{File: "isolated.rego", Main: isolated}
 	p.SetDefaults()

@@ -38,7 +38,7 @@ func aPolicy(name, rego string, kinds ...string) *v1alpha1.ClusterRegoPolicy {
 		Spec: v1alpha1.RegoPolicySpec{
 			Severity: v1alpha1.SeverityHigh, Admission: v1alpha1.Admission{Action: v1alpha1.AdmissionDeny},
 			Rego:  v1alpha1.RegoSource{File: name + ".rego", Main: rego},
-			Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: kinds}}},
+			Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: kinds}}},
 		},
 	}
 }

@@ -22,13 +22,13 @@ import (
 // inOrder is what a manager has reported that is well: a policy in force, its plan, a source and a breaker.
 func inOrder(now time.Time) []client.Object {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "in-order"}}
-	p.Status.Scan = &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, LastFullScan: &metav1.Time{Time: now}}
+	p.Status.Scan = &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, LastFullScanTime: &metav1.Time{Time: now}}
 	p.Status.Conditions = kube.Ready(v1alpha1.ReasonCompiled, "in force")
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "in-order-1"}}
 	rem.Spec.Plan.Policy.Name, rem.Status.Phase = p.Name, v1alpha1.PhaseSucceeded
 	src := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "rules"}}
 	src.Status.Conditions = kube.Ready(v1alpha1.ReasonApplied, "in force")
-	src.Status.NextAttemptAt = &metav1.Time{Time: now.Add(time.Minute)}
+	src.Status.NextAttemptTime = &metav1.Time{Time: now.Add(time.Minute)}
 	cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global"},
 		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed}}
 	return []client.Object{p, rem, src, cb}

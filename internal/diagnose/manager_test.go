@@ -54,7 +54,7 @@ func looked(t *testing.T, now time.Time, answers interceptor.Funcs, objects ...c
 	}
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	p.Status.Scan = &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete,
-		LastFullScan: &metav1.Time{Time: now.Add(-time.Minute)}}
+		LastFullScanTime: &metav1.Time{Time: now.Add(-time.Minute)}}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, p)...).
 		WithInterceptorFuncs(answers).Build()
 	return &Installation{Client: c, Clock: testclock.NewFakePassiveClock(now), Namespace: "evenkeel-system",

@@ -134,7 +134,7 @@ func TestWhoeverIsOnCallIsToldAllThatMatters(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := remediates(v1alpha1.RemediationAutomatic)
 	p.Name = "fixes"
-	p.Status.Scan = &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, LastFullScan: &metav1.Time{Time: now}}
+	p.Status.Scan = &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, LastFullScanTime: &metav1.Time{Time: now}}
 	p.Status.Conditions = kube.Ready(v1alpha1.ReasonCompiled, "in force")
 	look := func(rules []rbacv1.PolicyRule) map[string][]Finding {
 		in := looked(t, now, held(rules, now), append(behindAService(now), p)...)

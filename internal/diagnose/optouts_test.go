@@ -29,7 +29,7 @@ import (
 func remediates(mode v1alpha1.RemediationMode) *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	p.Spec.Remediation.Mode = mode
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{
 		{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}},
 		{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}}
 	return p

@@ -86,9 +86,9 @@ func scans(ctx context.Context, in *Installation) []Finding {
 	var oldest time.Time
 	for i := range list {
 		found = append(found, in.scanOf(&list[i])...)
-		if s := list[i].Status.Scan; s != nil && s.LastFullScan != nil &&
-			(oldest.IsZero() || s.LastFullScan.Time.Before(oldest)) {
-			oldest = s.LastFullScan.Time
+		if s := list[i].Status.Scan; s != nil && s.LastFullScanTime != nil &&
+			(oldest.IsZero() || s.LastFullScanTime.Time.Before(oldest)) {
+			oldest = s.LastFullScanTime.Time
 		}
 	}
 	age := duration.HumanDuration(in.Clock.Since(oldest))
@@ -113,9 +113,9 @@ func (in *Installation) scanOf(p *v1alpha1.ClusterRegoPolicy) (found []Finding) 
 			found = append(found, failed("docs/runbooks/scan-incomplete.md",
 				"policy %s: kind %s can't be listed: %s", p.Name, cmp.Or(k.Kind, "unknown"), k.Message))
 		}
-	case s.LastFullScan != nil && in.Clock.Since(s.LastFullScan.Time) > staleScan:
+	case s.LastFullScanTime != nil && in.Clock.Since(s.LastFullScanTime.Time) > staleScan:
 		found = append(found, warned("docs/runbooks/scan-stale.md", "policy %s was last scanned in full at %s",
-			p.Name, s.LastFullScan.UTC().Format(time.RFC3339)))
+			p.Name, s.LastFullScanTime.UTC().Format(time.RFC3339)))
 	}
 	if s.Errors > 0 {
 		found = append(found, warned("docs/runbooks/admission-evaluation-errors.md",
@@ -136,7 +136,7 @@ func breakers(ctx context.Context, in *Installation) []Finding {
 		case cb.Spec.ForcedOpen(in.Clock.Now()):
 			found = append(found, warned("evenkeel breaker close "+cb.Name,
 				"a person holds breaker %s open%s (%s): no write begins in its scope", cb.Name,
-				v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy()))
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy()))
 		case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
 			found = append(found, warned(do+cb.Name+" --reason REASON", "breaker %s is %s: %s", cb.Name,
 				cb.Status.State, cb.Status.Message))

@@ -54,7 +54,7 @@ func policyProbe(rego string) *v1alpha1.ClusterRegoPolicy {
 		Owner: "doctor", Severity: v1alpha1.SeverityLow,
 		RunbookURL: "https://evenkeel.dev/docs/troubleshoot", Rego: v1alpha1.RegoSource{File: "probe.rego", Main: rego},
 		Admission: v1alpha1.Admission{Action: v1alpha1.AdmissionAudit}}
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 	p.Spec.Match.Namespaces = []string{probeName}
 	p.SetDefaults()
 	return p

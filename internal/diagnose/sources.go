@@ -52,18 +52,18 @@ func sources(ctx context.Context, in *Installation) []Finding {
 const lateSource = 15 * time.Second
 
 func readAgo(s *v1alpha1.PolicySource, now time.Time) string {
-	if s.Status.LastFetchedAt == nil {
+	if s.Status.LastFetchedTime == nil {
 		return "never"
 	}
-	return duration.HumanDuration(now.Sub(s.Status.LastFetchedAt.Time)) + " ago"
+	return duration.HumanDuration(now.Sub(s.Status.LastFetchedTime.Time)) + " ago"
 }
 
 // oldestRead says of the source whose repository has answered least lately how long ago that was.
 func oldestRead(list []v1alpha1.PolicySource, now time.Time) string {
 	var oldest *v1alpha1.PolicySource
 	for i := range list {
-		at := list[i].Status.LastFetchedAt
-		if at != nil && (oldest == nil || at.Before(oldest.Status.LastFetchedAt)) {
+		at := list[i].Status.LastFetchedTime
+		if at != nil && (oldest == nil || at.Before(oldest.Status.LastFetchedTime)) {
 			oldest = &list[i]
 		}
 	}

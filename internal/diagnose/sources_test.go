@@ -36,8 +36,8 @@ func TestOfSourcesItIsSaidHowLongAgoTheyWereRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			src := &v1alpha1.PolicySource{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "rules"}}
 			src.Status.Conditions = kube.Ready(v1alpha1.ReasonCompiled, "in force")
-			src.Status.LastFetchedAt = &metav1.Time{Time: now.Add(-4 * time.Minute)}
-			src.Status.NextAttemptAt = &metav1.Time{Time: now.Add(tc.due)}
+			src.Status.LastFetchedTime = &metav1.Time{Time: now.Add(-4 * time.Minute)}
+			src.Status.NextAttemptTime = &metav1.Time{Time: now.Add(tc.due)}
 			in := &Installation{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(src).Build(),
 				Clock: clocktesting.NewFakePassiveClock(now), working: &working{yes: true}}
 			found := sources(t.Context(), in)

@@ -96,16 +96,16 @@ func applying() display.Rollout {
 		Phase: v1alpha1.PhaseVerifying, Wave: 2, Reason: v1alpha1.ReasonWaveInProgress,
 		Message: "wave 2 of 3: 3 of 10 verified; waiting for Deployment shop/web-033: InProgress: 1 of 2 " +
 			"available",
-		PhaseStartedAt: ago(12 * time.Second)}
+		PhaseStartTime: ago(12 * time.Second)}
 	list := append(many(24, v1alpha1.TargetRecord{State: v1alpha1.TargetDone}),
 		v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged,
 			Message: "Argo CD manages this object"})
 	list = append(list,
 		many(7, v1alpha1.TargetRecord{
-			State: v1alpha1.TargetVerified, Write: &v1alpha1.WriteRecord{AppliedAt: ago(20 * time.Second)}})...)
+			State: v1alpha1.TargetVerified, Write: &v1alpha1.WriteRecord{AppliedTime: ago(20 * time.Second)}})...)
 	list = append(list,
 		many(3, v1alpha1.TargetRecord{
-			State: v1alpha1.TargetApplied, Write: &v1alpha1.WriteRecord{AppliedAt: ago(9 * time.Second)}})...)
+			State: v1alpha1.TargetApplied, Write: &v1alpha1.WriteRecord{AppliedTime: ago(9 * time.Second)}})...)
 	records(r, list...)
 	return r
 }
@@ -115,12 +115,12 @@ func rolledBack() display.Rollout {
 	r.Remediation.Status = v1alpha1.RemediationStatus{
 		Phase: v1alpha1.PhaseRolledBack, Reason: v1alpha1.ReasonVerificationFailed,
 		Message: "1 write undone; no other wave was begun. canary failed: Deployment shop/web-000: its health got " +
-			"worse", PhaseStartedAt: ago(time.Hour)}
+			"worse", PhaseStartTime: ago(time.Hour)}
 	records(r, append([]v1alpha1.TargetRecord{
 		{State: v1alpha1.TargetReverted, Reason: v1alpha1.ReasonUnhealthy, Message: "its health got worse"}},
 		many(9, v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonNotAttempted})...)...)
 	r.Remediation.Status.Evidence = []v1alpha1.FailureEvidence{{Object: r.Slices[0].Targets[0].Object,
-		CollectedAt: *ago(time.Hour), Unread: "Warning events: forbidden", Findings: []string{
+		CollectedTime: *ago(time.Hour), Unread: "Warning events: forbidden", Findings: []string{
 			"0 of 1 Pod of its newest template ready",
 			"Pod web-000-5d8-x1, container app: waiting: CrashLoopBackOff; 5 restarts"}}}
 	r.Breakers[1].Status = v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, Reason: "CanaryFailed",
@@ -134,10 +134,11 @@ func undone() display.Rollout {
 	r := fleet(1, 9)
 	r.Remediation.Spec.DesiredState = v1alpha1.StateUndone
 	r.Remediation.Spec.Requests = []v1alpha1.RequestRecord{
-		{Action: v1alpha1.ActionUndo, User: "ann", Reason: "INC-42", Time: metav1.NewTime(clock().Add(-time.Hour))}}
+		{Action: v1alpha1.ActionUndo, User: "ann", Reason: "INC-42",
+			RequestTime: metav1.NewTime(clock().Add(-time.Hour))}}
 	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: v1alpha1.ReasonUndone,
 		Message:        "10 writes undone, of all waves that were begun. ann has all of the plan undone",
-		PhaseStartedAt: ago(time.Hour)}
+		PhaseStartTime: ago(time.Hour)}
 	records(r, many(10, v1alpha1.TargetRecord{State: v1alpha1.TargetReverted})...)
 	r.Breakers = nil
 	return r
@@ -317,7 +318,7 @@ func TestDrawTellsWhatIsNotTakenUp(t *testing.T) {
 
 func TestDrawOfAPlanWithoutItsSlices(t *testing.T) {
 	r := applying()
-	r.Slices, r.Remediation.Status.HealthySince = nil, ago(5*time.Second)
+	r.Slices, r.Remediation.Status.HealthyTime = nil, ago(5*time.Second)
 	if drawn := strings.Join(r.Draw(display.Style{}), "\n"); strings.Contains(drawn, " ;") ||
 		!strings.Contains(drawn, "verified for 5s") {
 		t.Errorf("a wave whose targets are unknown leaves a gap:\n%s", drawn)

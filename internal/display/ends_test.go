@@ -30,13 +30,13 @@ func TestDrawSaysUntilWhen(t *testing.T) {
 			r.Now = end.Add(-tc.left)
 			r.Remediation.Status.Phase = v1alpha1.PhaseHeld
 			spec := &r.Remediation.Spec
-			spec.DesiredState, spec.PausedUntil = v1alpha1.StatePaused, end
+			spec.DesiredState, spec.PausedUntilTime = v1alpha1.StatePaused, end
 			spec.Requests = []v1alpha1.RequestRecord{
-				{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42", Until: end}}
+				{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42", UntilTime: end}}
 			cb := &r.Breakers[0].Spec
-			cb.Mode, cb.ForcedOpenUntil = v1alpha1.BreakerForcedOpen, end
+			cb.Mode, cb.ForcedOpenUntilTime = v1alpha1.BreakerForcedOpen, end
 			cb.Requests = []v1alpha1.RequestRecord{
-				{Action: v1alpha1.ActionForceOpen, User: "bob", Reason: "INC-43", Until: end}}
+				{Action: v1alpha1.ActionForceOpen, User: "bob", Reason: "INC-43", UntilTime: end}}
 			drawn := strings.Join(r.Draw(display.Style{}), "\n")
 			for _, want := range tc.want {
 				if !strings.Contains(drawn, want) {

@@ -31,8 +31,8 @@ func (r Rollout) gates(d *drawing) {
 	d.section("Gates")
 	r.approvalGate(gate)
 	if spec := &r.Remediation.Spec; spec.Paused(r.Now) {
-		gate(busy, "pause", "paused%s by %s; resume: evenkeel rollout resume %s", v1alpha1.UntilText(spec.PausedUntil),
-			spec.AskedBy(), r.Remediation.Name)
+		gate(busy, "pause", "paused%s by %s; resume: evenkeel rollout resume %s",
+			v1alpha1.UntilText(spec.PausedUntilTime), spec.AskedBy(), r.Remediation.Name)
 	}
 	r.windowGate(gate)
 	r.analysisGate(gate)
@@ -74,13 +74,14 @@ func (r Rollout) approvalGate(gate drawGate) {
 	case answer == nil:
 		gate(busy, "approval", "nobody has answered; answer: evenkeel rollout approve|reject %s", r.Remediation.Name)
 	case answer.Decision == v1alpha1.DecisionReject:
-		gate(bad, "approval", "rejected by %s %s ago. %s", answer.Approver, r.ago(answer.At.Time), answer.Comment)
+		gate(bad, "approval", "rejected by %s %s ago. %s", answer.Approver, r.ago(answer.DecisionTime.Time),
+			answer.Comment)
 	default:
 		comment := ""
 		if answer.Comment != "" {
 			comment = ". " + answer.Comment
 		}
-		gate(good, "approval", "approved by %s %s ago%s", answer.Approver, r.ago(answer.At.Time), comment)
+		gate(good, "approval", "approved by %s %s ago%s", answer.Approver, r.ago(answer.DecisionTime.Time), comment)
 	}
 }
 
@@ -163,7 +164,7 @@ func BreakerHolds(cb *v1alpha1.RemediationBreaker, now time.Time) string {
 	switch {
 	case cb.Spec.ForcedOpen(now):
 		return fmt.Sprintf("%s is held open by a person%s (%s); release: evenkeel breaker close %s", cb.Name,
-			v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy(), cb.Name)
+			v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy(), cb.Name)
 	case cb.Status.State == v1alpha1.BreakerOpen:
 		return fmt.Sprintf("%s is Open (%s): %s", cb.Name, cb.Status.Reason, cb.Status.Message)
 	case cb.Status.State == v1alpha1.BreakerHalfOpen:

@@ -16,8 +16,8 @@ func (r Rollout) requests(d *drawing) {
 	d.section("Asked for")
 	for i := range r.Remediation.Spec.Requests {
 		asked := &r.Remediation.Spec.Requests[i]
-		d.add(plain, "  %-8s %s%s by %s", asked.Action, asked.Time.UTC().Format(time.RFC3339),
-			v1alpha1.UntilText(asked.Until), asked)
+		d.add(plain, "  %-8s %s%s by %s", asked.Action, asked.RequestTime.UTC().Format(time.RFC3339),
+			v1alpha1.UntilText(asked.UntilTime), asked)
 	}
 	if len(r.Remediation.Spec.Requests) >= v1alpha1.MaxRequests {
 		d.add(faint, "  %s", v1alpha1.OlderRequests)

@@ -87,7 +87,7 @@ func (r Rollout) head(d *drawing) {
 	if policy.RunbookURL != "" {
 		d.add(plain, "  Runbook   %s", policy.RunbookURL)
 	}
-	d.add(r.tone(), "  Phase     %s%s, for %s", r.phase(), r.reason(), r.age(rem.Status.PhaseStartedAt))
+	d.add(r.tone(), "  Phase     %s%s, for %s", r.phase(), r.reason(), r.age(rem.Status.PhaseStartTime))
 	c := rem.Status.Counts
 	d.add(plain,
 		"  Targets   %d: %d done, %d in flight, %d pending, %d skipped, %d failed, %d reverted, %d in conflict",

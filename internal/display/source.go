@@ -78,8 +78,8 @@ func (s Source) Lines() []string {
 		"  Repository  " + s.Spec.URL + ", " + followed(s.Spec.Ref) + inPath(s.Spec.Path),
 		"  Ready       " + state + ": " + oneLine(message),
 		fmt.Sprintf("  In force    %s, %d %s, applied %s", orDash(s.Status.Revision), s.Status.Policies,
-			prose.Plural(int(s.Status.Policies), "policy"), s.since(s.Status.LastAppliedAt)),
-		fmt.Sprintf("  Answered    %s; %s", s.since(s.Status.LastFetchedAt), s.next()),
+			prose.Plural(int(s.Status.Policies), "policy"), s.since(s.Status.LastAppliedTime)),
+		fmt.Sprintf("  Answered    %s; %s", s.since(s.Status.LastFetchedTime), s.next()),
 	}
 	if s.Status.AttemptedRevision != "" && s.Status.AttemptedRevision != s.Status.Revision {
 		lines = append(lines, "  Newest      "+s.Status.AttemptedRevision)
@@ -148,7 +148,7 @@ func (s Source) since(at *metav1.Time) string {
 
 // next is when the repository is asked again.
 func (s Source) next() string {
-	at := s.Status.NextAttemptAt
+	at := s.Status.NextAttemptTime
 	switch {
 	case at == nil:
 		return "asked again not before something changes"

@@ -24,7 +24,7 @@ func TestARepositoryThatIsntAskedInTimeIsToldAtOnce(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			src := &v1alpha1.PolicySource{}
-			src.Status.NextAttemptAt = &metav1.Time{Time: now.Add(tc.in)}
+			src.Status.NextAttemptTime = &metav1.Time{Time: now.Add(tc.in)}
 			if got := (Source{PolicySource: src, Now: now}).next(); got != tc.want {
 				t.Errorf("it says %q, want %q", got, tc.want)
 			}

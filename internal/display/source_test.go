@@ -24,7 +24,7 @@ func TestASourceShowsWhatKeepsItsNewestRevisionOut(t *testing.T) {
 			URL: "https://git.example.com/p.git", Ref: &v1alpha1.SourceReference{Semver: "1.x"}, Path: "policies"},
 		Status: v1alpha1.PolicySourceStatus{ObservedGeneration: 2, Revision: "v1.2.0@sha1:0123456789abcdef",
 			AttemptedRevision: "v1.3.0@sha1:ff", Policies: 12,
-			LastAppliedAt: at(3 * time.Hour), LastFetchedAt: at(time.Minute), NextAttemptAt: at(-4 * time.Minute),
+			LastAppliedTime: at(3 * time.Hour), LastFetchedTime: at(time.Minute), NextAttemptTime: at(-4 * time.Minute),
 			ProblemCount: 3,
 			Problems: []v1alpha1.SourceProblem{
 				{File: "policies/a/a.rego", Line: 12, Message: "unknown key\n\"colour\""},

@@ -49,7 +49,7 @@ func (r Rollout) evidence(d *drawing) {
 	}
 	d.section("Evidence, as seen before anything was undone")
 	for i := range kept {
-		d.add(plain, "  %s, %s ago", kept[i].Object, r.ago(kept[i].CollectedAt.Time))
+		d.add(plain, "  %s, %s ago", kept[i].Object, r.ago(kept[i].CollectedTime.Time))
 		for _, line := range kept[i].Lines() {
 			d.add(bad, "    %s", line)
 		}
@@ -70,10 +70,10 @@ func (d *drawing) list(title string, t tone, lines []string) {
 }
 
 func (r Rollout) since(rec v1alpha1.TargetRecord) string {
-	if rec.Write == nil || rec.Write.AppliedAt == nil {
+	if rec.Write == nil || rec.Write.AppliedTime == nil {
 		return ""
 	}
-	return ", written " + r.ago(rec.Write.AppliedAt.Time) + " ago"
+	return ", written " + r.ago(rec.Write.AppliedTime.Time) + " ago"
 }
 
 func note(rec v1alpha1.TargetRecord) string {

@@ -105,10 +105,10 @@ func (c tally) text() string {
 
 // soak says how long the wave at work has been verified.
 func (r Rollout) soak() string {
-	if r.Remediation.Status.HealthySince == nil {
+	if r.Remediation.Status.HealthyTime == nil {
 		return ""
 	}
-	return "verified for " + r.ago(r.Remediation.Status.HealthySince.Time)
+	return "verified for " + r.ago(r.Remediation.Status.HealthyTime.Time)
 }
 
 // each calls do for every target with its record; one that is missing is Pending.

@@ -396,7 +396,7 @@ func TestAlerts(t *testing.T) {
 		},
 		"a breaker that opened in the future is an alert at once": {
 			breakers: []v1alpha1.RemediationBreaker{breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerOpen,
-				func(cb *v1alpha1.RemediationBreaker) { cb.Status.OpenedAt = ago(-2 * time.Hour) })},
+				func(cb *v1alpha1.RemediationBreaker) { cb.Status.OpenedTime = ago(-2 * time.Hour) })},
 			want: []line{{Name: escalate.AlertBreakerOpen, Severity: escalate.SeverityPage, Owner: "platform",
 				Scope: "Global"}},
 		},
@@ -404,7 +404,7 @@ func TestAlerts(t *testing.T) {
 			policies: []v1alpha1.ClusterRegoPolicy{policy()},
 			breakers: []v1alpha1.RemediationBreaker{
 				breaker(v1alpha1.BreakerScopePolicy, "labels", v1alpha1.BreakerClosed, demoted("r1"),
-					func(cb *v1alpha1.RemediationBreaker) { cb.Status.Demoted.At = *ago(-2 * time.Hour) })},
+					func(cb *v1alpha1.RemediationBreaker) { cb.Status.Demoted.StartTime = *ago(-2 * time.Hour) })},
 			want: []line{{Name: escalate.AlertPolicyDemoted, Severity: escalate.SeverityTicket, Policy: "labels",
 				Owner: "shop", Scope: "Policy"}},
 		},

@@ -34,7 +34,7 @@ func breakerFinding(cb *v1alpha1.RemediationBreaker, now time.Time) (finding, bo
 		}
 	case cb.Spec.ForcedOpen(now):
 		f.urgency, f.since = calm, forcedAt(cb)
-		until := v1alpha1.UntilText(cb.Spec.ForcedOpenUntil)
+		until := v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime)
 		f.summary = fmt.Sprintf("Circuit breaker %s is held open by a person%s", cb.Name, until)
 		f.description = paragraphs(fmt.Sprintf("A person holds it open%s, the kill switch (%s).", until,
 			said(cb.Spec.ForcedBy().String(), maxStatus)), meaning,
@@ -57,7 +57,8 @@ func demotedFinding(w *world, cb *v1alpha1.RemediationBreaker) (finding, bool) {
 	if revision := policy.Status.Revision; revision != "" && demoted.Revision != "" && revision != demoted.Revision {
 		return finding{}, false
 	}
-	return finding{alert: AlertPolicyDemoted, urgency: normal, since: demoted.At.Time, due: demoted.At.Time,
+	return finding{alert: AlertPolicyDemoted, urgency: normal, since: demoted.StartTime.Time,
+		due:     demoted.StartTime.Time,
 		summary: fmt.Sprintf("Policy %s was demoted to dry runs", policy.Name),
 		description: paragraphs(said(demoted.Message, maxStatus),
 			"Its violations remain; its fixes are only tried as dry runs.",
@@ -81,15 +82,15 @@ func (w *world) breakerAlert(f finding, cb *v1alpha1.RemediationBreaker, o Alert
 }
 
 func probeTime(cb *v1alpha1.RemediationBreaker) string {
-	if cb.Status.State != v1alpha1.BreakerOpen || cb.Status.NextProbeAt == nil {
+	if cb.Status.State != v1alpha1.BreakerOpen || cb.Status.NextProbeTime == nil {
 		return ""
 	}
-	return " from " + cb.Status.NextProbeAt.UTC().Format(time.RFC3339)
+	return " from " + cb.Status.NextProbeTime.UTC().Format(time.RFC3339)
 }
 
 func openedAt(cb *v1alpha1.RemediationBreaker) time.Time {
-	if cb.Status.OpenedAt != nil {
-		return cb.Status.OpenedAt.Time
+	if cb.Status.OpenedTime != nil {
+		return cb.Status.OpenedTime.Time
 	}
 	return cb.CreationTimestamp.Time
 }
@@ -98,7 +99,7 @@ func openedAt(cb *v1alpha1.RemediationBreaker) time.Time {
 // when spec.mode was last written, as the API server did.
 func forcedAt(cb *v1alpha1.RemediationBreaker) time.Time {
 	if r := cb.Spec.ForcedBy(); r != nil {
-		return r.Time.Time
+		return r.RequestTime.Time
 	}
 	at := cb.CreationTimestamp.Time
 	for _, entry := range cb.ManagedFields {

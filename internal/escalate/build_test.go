@@ -60,7 +60,7 @@ func plan(name string, phase v1alpha1.RemediationPhase, modify ...func(*v1alpha1
 		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(now.Add(-2 * time.Hour))}}
 	r.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "labels", UID: "uid-1", Revision: "r1", Owner: "shop-of-then"}
 	r.Spec.Plan.Strategy.SetDefaults()
-	r.Status.Phase, r.Status.PhaseStartedAt = phase, ago(10*time.Minute)
+	r.Status.Phase, r.Status.PhaseStartTime = phase, ago(10*time.Minute)
 	r.Status.Reason, r.Status.Message = "TheReason", "what happened"
 	for _, m := range modify {
 		m(&r)
@@ -69,7 +69,7 @@ func plan(name string, phase v1alpha1.RemediationPhase, modify ...func(*v1alpha1
 }
 
 func completed(d time.Duration) func(*v1alpha1.Remediation) {
-	return func(r *v1alpha1.Remediation) { r.Status.CompletedAt = ago(d) }
+	return func(r *v1alpha1.Remediation) { r.Status.CompletionTime = ago(d) }
 }
 
 func created(d time.Duration) func(*v1alpha1.Remediation) {
@@ -77,7 +77,7 @@ func created(d time.Duration) func(*v1alpha1.Remediation) {
 }
 
 func heldSince(d time.Duration) func(*v1alpha1.Remediation) {
-	return func(r *v1alpha1.Remediation) { r.Status.HeldSince = ago(d) }
+	return func(r *v1alpha1.Remediation) { r.Status.HeldTime = ago(d) }
 }
 
 func reason(reason string) func(*v1alpha1.Remediation) {
@@ -99,7 +99,7 @@ func breaker(scope v1alpha1.BreakerScopeType, policy string, state v1alpha1.Brea
 	cb.Spec.Scope = v1alpha1.BreakerScope{Type: scope, Policy: policy}
 	cb.Status.State, cb.Status.Reason, cb.Status.Message = state, "CanaryFailed", "The canary failed."
 	if state != v1alpha1.BreakerClosed {
-		cb.Status.OpenedAt = ago(5 * time.Minute)
+		cb.Status.OpenedTime = ago(5 * time.Minute)
 	}
 	for _, m := range modify {
 		m(&cb)
@@ -110,7 +110,7 @@ func breaker(scope v1alpha1.BreakerScopeType, policy string, state v1alpha1.Brea
 func demoted(revision string) func(*v1alpha1.RemediationBreaker) {
 	return func(cb *v1alpha1.RemediationBreaker) {
 		cb.Status.Demoted = &v1alpha1.BreakerDemotion{
-			At: *ago(time.Minute), Revision: revision, Message: "It opened three times."}
+			StartTime: *ago(time.Minute), Revision: revision, Message: "It opened three times."}
 	}
 }
 

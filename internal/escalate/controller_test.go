@@ -148,7 +148,7 @@ func openBreaker() *v1alpha1.RemediationBreaker {
 	at := metav1.NewMicroTime(time.Date(2026, 3, 14, 11, 59, 0, 0, time.UTC))
 	return &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global"},
 		Spec:   v1alpha1.RemediationBreakerSpec{Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}},
-		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, OpenedAt: &at}}
+		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerOpen, OpenedTime: &at}}
 }
 
 func (b *bench) tick(t *testing.T) (ctrl.Result, error) {
@@ -276,7 +276,7 @@ func TestTheNextTickComesWhenAnAlertIsDue(t *testing.T) {
 	since := metav1.NewMicroTime(b.clock.Now().Add(-30*time.Minute + 7*time.Second))
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	rem.Spec.Plan.Policy.Name = "labels"
-	rem.Status.Phase, rem.Status.HeldSince = v1alpha1.PhaseHeld, &since
+	rem.Status.Phase, rem.Status.HeldTime = v1alpha1.PhaseHeld, &since
 	b.api.set(rem)
 	for _, want := range []time.Duration{7 * time.Second, time.Minute} {
 		result, err := b.tick(t)

@@ -18,9 +18,9 @@ func TestAlertsSayUntilWhen(t *testing.T) {
 	held := func(left time.Duration) v1alpha1.RemediationBreaker {
 		return breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed, func(cb *v1alpha1.RemediationBreaker) {
 			end := metav1.NewTime(now.Add(left))
-			cb.Spec.Mode, cb.Spec.ForcedOpenUntil = v1alpha1.BreakerForcedOpen, &end
+			cb.Spec.Mode, cb.Spec.ForcedOpenUntilTime = v1alpha1.BreakerForcedOpen, &end
 			cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann",
-				Reason: "INC-42", Time: metav1.NewTime(now.Add(-time.Hour)), Until: &end}}
+				Reason: "INC-42", RequestTime: metav1.NewTime(now.Add(-time.Hour)), UntilTime: &end}}
 		})
 	}
 	paused := plan("a", v1alpha1.PhaseHeld, heldSince(time.Hour), reason(v1alpha1.ReasonPaused),

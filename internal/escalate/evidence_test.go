@@ -174,7 +174,7 @@ func TestNobodyWritesLinesOfTheirOwnIntoADescription(t *testing.T) {
 			func(cb *v1alpha1.RemediationBreaker) {
 				cb.Spec.Mode = v1alpha1.BreakerForcedOpen
 				cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann",
-					Reason: evil, Time: metav1.NewTime(now)}}
+					Reason: evil, RequestTime: metav1.NewTime(now)}}
 			}),
 		"a policy that was demoted": ofBreaker(v1alpha1.BreakerClosed, func(cb *v1alpha1.RemediationBreaker) {
 			demoted("r1")(cb)

@@ -43,8 +43,8 @@ func stuck(p plan) (finding, bool) {
 	case unreadable != nil && unreadable.Status == metav1.ConditionTrue &&
 		unreadable.Reason == v1alpha1.ReasonSliceMissing:
 		f.since, f.due = unreadable.LastTransitionTime.Time, unreadable.LastTransitionTime.Time
-	case p.Status.Phase == v1alpha1.PhaseRollingBack && p.Status.HeldSince != nil:
-		f.since, f.due = p.Status.HeldSince.Time, p.Status.HeldSince.Time
+	case p.Status.Phase == v1alpha1.PhaseRollingBack && p.Status.HeldTime != nil:
+		f.since, f.due = p.Status.HeldTime.Time, p.Status.HeldTime.Time
 	case p.Status.Phase == v1alpha1.PhaseRollingBack:
 		f.since = p.phaseStart()
 		if p.progressedAt().After(f.since) {
@@ -178,15 +178,15 @@ func (p plan) wave() string {
 }
 
 func (p plan) heldSince() time.Time {
-	if p.Status.HeldSince != nil {
-		return p.Status.HeldSince.Time
+	if p.Status.HeldTime != nil {
+		return p.Status.HeldTime.Time
 	}
 	return p.phaseStart()
 }
 
 func (p plan) phaseStart() time.Time {
-	if p.Status.PhaseStartedAt != nil {
-		return p.Status.PhaseStartedAt.Time
+	if p.Status.PhaseStartTime != nil {
+		return p.Status.PhaseStartTime.Time
 	}
 	return p.CreationTimestamp.Time
 }

@@ -71,8 +71,8 @@ func noProgress(p plan) (finding, bool) {
 }
 
 func (p plan) progressedAt() time.Time {
-	if p.Status.ProgressedAt != nil {
-		return p.Status.ProgressedAt.Time
+	if p.Status.ProgressedTime != nil {
+		return p.Status.ProgressedTime.Time
 	}
 	return p.phaseStart()
 }

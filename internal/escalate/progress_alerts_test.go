@@ -15,7 +15,7 @@ import (
 func progress(ago time.Duration) func(*v1alpha1.Remediation) {
 	return func(r *v1alpha1.Remediation) {
 		at := metav1.NewMicroTime(now.Add(-ago))
-		r.Status.ProgressedAt = &at
+		r.Status.ProgressedTime = &at
 	}
 }
 

@@ -117,9 +117,9 @@ func soon() handler.EventHandler {
 func turn(obj client.Object) any {
 	switch o := obj.(type) {
 	case *v1alpha1.Remediation:
-		return []any{o.Status.Phase, o.Status.Reason, o.Status.HeldSince, o.Status.CompletedAt, o.Spec.RetryToken}
+		return []any{o.Status.Phase, o.Status.Reason, o.Status.HeldTime, o.Status.CompletionTime, o.Spec.RetryToken}
 	case *v1alpha1.RemediationBreaker:
-		return []any{o.Spec, o.Status.State, o.Status.OpenedAt, o.Status.Demoted}
+		return []any{o.Spec, o.Status.State, o.Status.OpenedTime, o.Status.Demoted}
 	case *v1alpha1.ClusterRegoPolicy:
 		clean := o.Status.Scan != nil && o.Status.Scan.Violating == 0
 		var conditions []string

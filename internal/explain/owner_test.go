@@ -67,7 +67,7 @@ func TestAPlanSaysWhyItsPolicyChangesObjects(t *testing.T) {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags"}}
 	p.Spec.Title, p.Spec.Description = "Objects carry a tag.", "Bills are\nsplit by it."
 	p.Spec.Rego = v1alpha1.RegoSource{Main: "package p\n\ndeny contains \"x\"\n"}
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Namespace"}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Namespace"}}}
 	inForce := catalog.New(catalog.Options{})
 	if err := inForce.Set(p); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestWhatDependsOnANamespaceThatMayNotBeReadIsntKnown(t *testing.T) {
 		p.Spec.Rego = v1alpha1.RegoSource{Main: "package p\n\ndeny contains \"x\"\n\n" +
 			`remediation contains {"action": "patch", "ops": [{"op": "add", "path": "/data", "value": {}}]}`}
 		p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
-		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+		p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 		change(p)
 		p.SetDefaults()
 		if err := force.Set(p); err != nil {

@@ -72,7 +72,7 @@ func (e *Explanation) within(rem *v1alpha1.Remediation, part *v1alpha1.Remediati
 		}
 		if rec.Write != nil {
 			t.add(*rec.Write)
-			t.At, t.UndoneAt = at(rec.Write.AppliedAt), at(rec.Write.RevertedAt)
+			t.At, t.UndoneAt = at(rec.Write.AppliedTime), at(rec.Write.RevertedTime)
 		}
 		for _, line := range rem.Status.EvidenceOf(target.Object.UID).Lines() {
 			t.Evidence = append(t.Evidence, prose.OneLine(line))

@@ -18,7 +18,7 @@ func TestExplainNamesTheStrategyOfAPolicy(t *testing.T) {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.RegoPolicySpec{
 		Rego: v1alpha1.RegoSource{Main: "package p\n\ndeny contains \"x\"\n"},
 		Match: v1alpha1.Match{
-			Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Namespace"}}}},
+			Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Namespace"}}}},
 	}}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: "careful"}

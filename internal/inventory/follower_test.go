@@ -86,7 +86,7 @@ func TestAReplicaThatIsReadyStaysSo(t *testing.T) {
 		p.Name = name
 		p.Spec.Rego.Main = "package a\n\n" +
 			"deny contains \"x\" if data.inventory.cluster.v1." + kind + "[input.object.a]\n"
-		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+		p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 		p.Spec.Match.References = []v1alpha1.ReferencedKind{{Kind: kind}}
 		if err := policies.Set(p); err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func TestWhatIsKeptIsCounted(t *testing.T) {
 		p := &v1alpha1.ClusterRegoPolicy{}
 		p.Name = name
 		p.Spec.Rego.Main = "package a\n\ndeny contains \"x\" if " + rule + "\n"
-		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+		p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 		for _, kind := range kinds {
 			p.Spec.Match.References = append(p.Spec.Match.References, v1alpha1.ReferencedKind{Kind: kind})
 		}

@@ -32,7 +32,7 @@ func TestAnEditWaitsForWhatItLooksUp(t *testing.T) {
 					p := &v1alpha1.ClusterRegoPolicy{}
 					p.Name, p.Generation = "p", generation
 					p.Spec.Rego.Main = "package a\n\ndeny contains \"x\" if " + rule + "\n"
-					p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""},
+					p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""},
 						Kinds: []string{"ConfigMap"}}}
 					p.Spec.Match.References = kinds
 					if err := policies.Set(p); err != nil {

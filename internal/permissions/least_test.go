@@ -37,7 +37,7 @@ func on(rego, group string, kinds []string, mode v1alpha1.RemediationMode,
 	return &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.RegoPolicySpec{
 		Rego: v1alpha1.RegoSource{File: "p.rego", Main: rego},
 		Match: v1alpha1.Match{
-			PodTemplates: &never, Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{group}, Kinds: kinds}}},
+			PodTemplates: &never, Kinds: []v1alpha1.KindMatch{{APIGroups: []string{group}, Kinds: kinds}}},
 		Remediation: v1alpha1.PolicyRemediation{
 			RolloutStrategy: v1alpha1.RolloutStrategy{Mode: mode, AllowedActions: verbs}},
 	}}

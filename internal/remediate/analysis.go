@@ -80,8 +80,8 @@ func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) 
 		}
 	case at == v1alpha1.PhaseSoaking:
 		var began time.Time
-		if s.HealthySince != nil {
-			began = s.HealthySince.Time
+		if s.HealthyTime != nil {
+			began = s.HealthyTime.Time
 		}
 		return func(ctx context.Context, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
 			rec, due := canary.InSoak(s.Analysis, metric, s.Wave, began, o.Now)

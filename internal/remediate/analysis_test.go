@@ -86,7 +86,7 @@ func (a *analysed) soak() {
 	a.require(a.pass(v1alpha1.PhaseApplying, 0), v1alpha1.AnalysisRunning, "latency")
 	a.state = v1alpha1.TargetVerified
 	began := metav1.NewMicroTime(a.now.Add(time.Minute))
-	a.rem.Status.HealthySince = &began
+	a.rem.Status.HealthyTime = &began
 }
 
 func TestAWaveIsComparedWithWhatWasBeforeItsFirstWrite(t *testing.T) {
@@ -129,7 +129,7 @@ func TestASoakThatBeginsAnewKeepsTheBaselineOnly(t *testing.T) {
 	a.pass(v1alpha1.PhaseSoaking, time.Minute)
 	a.require(a.pass(v1alpha1.PhaseSoaking, 30*time.Second), v1alpha1.AnalysisPassed, "errors latency")
 	again := metav1.NewMicroTime(a.now.Add(10 * time.Second))
-	a.rem.Status.HealthySince = &again
+	a.rem.Status.HealthyTime = &again
 	a.require(a.pass(v1alpha1.PhaseSoaking, 10*time.Second), v1alpha1.AnalysisRunning, "")
 	a.require(a.pass(v1alpha1.PhaseSoaking, 20*time.Second), v1alpha1.AnalysisRunning, "errors latency")
 	if rec := a.rem.Status.Analysis[1]; rec.Passed != 1 || rec.Baseline != "1" {
@@ -146,7 +146,7 @@ func TestSilenceIsAskedAgainWhileHeld(t *testing.T) {
 	if got.Message != "metric errors: no data" {
 		t.Errorf("got %q", got.Message)
 	}
-	a.rem.Status.HeldFrom, a.rem.Status.HealthySince = v1alpha1.PhaseSoaking, nil
+	a.rem.Status.HeldFrom, a.rem.Status.HealthyTime = v1alpha1.PhaseSoaking, nil
 	a.require(a.pass(v1alpha1.PhaseHeld, 10*time.Second), v1alpha1.AnalysisInconclusive, "")
 	a.fake.Answers["errors"] = 0.01
 	a.require(a.pass(v1alpha1.PhaseHeld, 20*time.Second), v1alpha1.AnalysisRunning, "errors latency")
@@ -238,11 +238,11 @@ func TestHarmThatIsFirstSeenWhileHeldIsActedUpon(t *testing.T) {
 	a.soak()
 	delete(a.fake.Answers, "errors")
 	a.pass(v1alpha1.PhaseSoaking, time.Minute)
-	a.rem.Status.HeldFrom, a.rem.Status.HealthySince = v1alpha1.PhaseSoaking, nil
+	a.rem.Status.HeldFrom, a.rem.Status.HealthyTime = v1alpha1.PhaseSoaking, nil
 	a.fake.Answers["errors"] = 0.9
 	a.require(a.pass(v1alpha1.PhaseHeld, time.Minute), v1alpha1.AnalysisFailed, "errors latency")
 	resetAnalysis(a.rem.Status.Analysis, false)
 	began := metav1.NewMicroTime(a.now)
-	a.rem.Status.HealthySince = &began
+	a.rem.Status.HealthyTime = &began
 	a.require(a.pass(v1alpha1.PhaseSoaking, time.Second), v1alpha1.AnalysisFailed, "")
 }

@@ -17,8 +17,8 @@ import (
 // written before the clock was put back. Waiting for them would let a rollout
 // stand still, and keep a wave that does harm from being late.
 func clampTimes(s *v1alpha1.RemediationStatus, now time.Time) {
-	for _, at := range []*metav1.MicroTime{s.PhaseStartedAt, s.WaveStartedAt, s.HealthySince, s.HeldSince,
-		s.ProgressedAt} {
+	for _, at := range []*metav1.MicroTime{s.PhaseStartTime, s.WaveStartTime, s.HealthyTime, s.HeldTime,
+		s.ProgressedTime} {
 		if at != nil && at.After(now) {
 			at.Time = now
 		}
@@ -30,8 +30,8 @@ func clampTimes(s *v1alpha1.RemediationStatus, now time.Time) {
 // when the phase began.
 func clampTargets(views []rollout.TargetView, s v1alpha1.RemediationStatus, now time.Time) {
 	began := now
-	if s.PhaseStartedAt != nil {
-		began = s.PhaseStartedAt.Time
+	if s.PhaseStartTime != nil {
+		began = s.PhaseStartTime.Time
 	}
 	for i := range views {
 		if views[i].NextAttemptAt.Sub(now) > 2*targets.MaxBackoff {
@@ -74,19 +74,19 @@ func (k *soakClock) measure(plan string, s *v1alpha1.RemediationStatus, now time
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if s.HealthySince == nil {
+	if s.HealthyTime == nil {
 		delete(k.began, plan)
 		return
 	}
 	b, known := k.began[plan]
-	if !known || !b.persisted.Equal(s.HealthySince.Time) {
+	if !known || !b.persisted.Equal(s.HealthyTime.Time) {
 		b = soakBegin{measured: now}
-		s.HealthySince.Time = now
+		s.HealthyTime.Time = now
 	}
-	if since := now.Add(-now.Sub(b.measured)); since.Sub(s.HealthySince.Time).Abs() > clockStep {
-		s.HealthySince.Time = since
+	if since := now.Add(-now.Sub(b.measured)); since.Sub(s.HealthyTime.Time).Abs() > clockStep {
+		s.HealthyTime.Time = since
 	}
-	b.persisted = s.HealthySince.Truncate(time.Microsecond)
+	b.persisted = s.HealthyTime.Truncate(time.Microsecond)
 	k.began[plan] = b
 }
 

@@ -28,8 +28,8 @@ func TestAClockThatWentBack(t *testing.T) {
 	}{
 		"times that have come stay": {
 			reason: "the clock is right",
-			status: v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
-			want:   v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute), HealthySince: at(0)},
+			status: v1alpha1.RemediationStatus{PhaseStartTime: at(-time.Minute), HealthyTime: at(0)},
+			want:   v1alpha1.RemediationStatus{PhaseStartTime: at(-time.Minute), HealthyTime: at(0)},
 			views: []rollout.TargetView{{NextAttemptAt: now.Add(targets.MaxBackoff),
 				AppliedAt: now.Add(-time.Second)}},
 			seen: []rollout.TargetView{{NextAttemptAt: now.Add(targets.MaxBackoff),
@@ -37,16 +37,16 @@ func TestAClockThatWentBack(t *testing.T) {
 		},
 		"times that are still to come begin now": {
 			reason: "a soak can't have begun in the future",
-			status: v1alpha1.RemediationStatus{PhaseStartedAt: at(2 * time.Hour), HealthySince: at(time.Second),
-				WaveStartedAt: at(time.Hour), HeldSince: at(time.Hour)},
-			want: v1alpha1.RemediationStatus{PhaseStartedAt: at(0), HealthySince: at(0), WaveStartedAt: at(0),
-				HeldSince: at(0)},
+			status: v1alpha1.RemediationStatus{PhaseStartTime: at(2 * time.Hour), HealthyTime: at(time.Second),
+				WaveStartTime: at(time.Hour), HeldTime: at(time.Hour)},
+			want: v1alpha1.RemediationStatus{PhaseStartTime: at(0), HealthyTime: at(0), WaveStartTime: at(0),
+				HeldTime: at(0)},
 			views: []rollout.TargetView{{NextAttemptAt: now.Add(2 * time.Hour), AppliedAt: now.Add(2 * time.Hour)}},
 			seen:  []rollout.TargetView{{AppliedAt: now}},
 		},
 		"a write that is still to come is as old as its phase": {
-			reason: "its deadline must go on", status: v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute)},
-			want:  v1alpha1.RemediationStatus{PhaseStartedAt: at(-time.Minute)},
+			reason: "its deadline must go on", status: v1alpha1.RemediationStatus{PhaseStartTime: at(-time.Minute)},
+			want:  v1alpha1.RemediationStatus{PhaseStartTime: at(-time.Minute)},
 			views: []rollout.TargetView{{AppliedAt: now.Add(2 * time.Hour)}},
 			seen:  []rollout.TargetView{{AppliedAt: now.Add(-time.Minute)}},
 		},

@@ -175,20 +175,20 @@ func recordEnd(rem *v1alpha1.Remediation, now metav1.MicroTime) {
 	s := &rem.Status
 	switch {
 	case !s.Phase.Final():
-		s.CompletedAt = nil // an undo ends the plan anew
-	case s.CompletedAt == nil:
+		s.CompletionTime = nil // an undo ends the plan anew
+	case s.CompletionTime == nil:
 		// What was asked of it before it ended has had its time.
-		s.CompletedAt, s.LastHandledRetryToken = &now, rem.Spec.RetryToken
+		s.CompletionTime, s.LastHandledRetryToken = &now, rem.Spec.RetryToken
 	}
 }
 
 // recordPlace keeps where the rollout stands, and since when.
 func recordPlace(s *v1alpha1.RemediationStatus, intent rollout.Intent, now *metav1.MicroTime) {
-	if intent.Wave != s.Wave || s.WaveStartedAt == nil || intent.Anew {
-		s.WaveStartedAt = now
+	if intent.Wave != s.Wave || s.WaveStartTime == nil || intent.Anew {
+		s.WaveStartTime = now
 	}
 	if intent.Phase != s.Phase || intent.Wave != s.Wave {
-		s.PhaseStartedAt = now
+		s.PhaseStartTime = now
 	}
 	s.Phase, s.Wave = intent.Phase, intent.Wave
 }
@@ -198,7 +198,7 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent rollout.Intent, b 
 	now := metav1.NewMicroTime(c.clock.Now())
 	s := &rem.Status
 	if counts := b.Counts(); rollout.Progressed(s, intent, counts) {
-		s.ProgressedAt = &now
+		s.ProgressedTime = &now
 	}
 	s.HeldFrom = intent.HeldFrom
 	if intent.Retry != "" {
@@ -206,10 +206,10 @@ func (c *Controller) record(rem *v1alpha1.Remediation, intent rollout.Intent, b 
 	}
 	recordPlace(s, intent, &now)
 	s.Reason, s.Message = intent.Reason, prose.Shorten(intent.Message, 2048)
-	s.HealthySince = nil
+	s.HealthyTime = nil
 	if !intent.HealthySince.IsZero() {
 		since := metav1.NewMicroTime(intent.HealthySince)
-		s.HealthySince = &since
+		s.HealthyTime = &since
 	}
 	if intent.FailedIn != nil {
 		s.FailedIn = intent.FailedIn

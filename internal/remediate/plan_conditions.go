@@ -132,9 +132,9 @@ func setHeldSince(s *v1alpha1.RemediationStatus, intent rollout.Intent, now *met
 	waits := intent.Stuck || facts.Waits || facts.Incomplete
 	switch {
 	case !waits:
-		s.HeldSince = nil
-	case s.HeldSince == nil:
-		s.HeldSince = now
+		s.HeldTime = nil
+	case s.HeldTime == nil:
+		s.HeldTime = now
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func TestWhatIsProgress(t *testing.T) {
 	at := microTime(breakertest.Noon)
 	counts := v1alpha1.TargetCounts{Pending: 5, InFlight: 2, Done: 3}
-	was := v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseApplying, Wave: 1, ProgressedAt: at, Counts: counts}
+	was := v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseApplying, Wave: 1, ProgressedTime: at, Counts: counts}
 	held, awaiting, paused, frozen := was, was, was, was
 	held.Phase, awaiting.Phase = v1alpha1.PhaseHeld, v1alpha1.PhaseAwaitingApproval
 	paused.Phase, paused.Reason = v1alpha1.PhaseHeld, v1alpha1.ReasonPaused
@@ -107,7 +107,7 @@ func TestAPlanThatGoesToAndFroMakesNoProgress(t *testing.T) {
 				}
 				s.clock.SetTime(s.clock.Now().Add(wait))
 			}
-			if waits := s.clock.Now().Sub(s.rem.Status.ProgressedAt.Time); waits < 4*time.Hour ||
+			if waits := s.clock.Now().Sub(s.rem.Status.ProgressedTime.Time); waits < 4*time.Hour ||
 				len(seen) < tc.phases {
 				t.Errorf("%s: after %s in phases %v, progress is said to have been %s ago", tc.reason, s.since(), seen,
 					waits)

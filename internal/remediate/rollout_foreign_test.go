@@ -132,9 +132,9 @@ func TestARollbackThatIsDeniedDoesNotEnd(t *testing.T) {
 		if held.fixes == 0 || held.value != valueAfter {
 			return // the denial came before the write, or after its undoing
 		}
-		if st := s.rem.Status; st.Phase != v1alpha1.PhaseRollingBack || st.HeldSince == nil {
+		if st := s.rem.Status; st.Phase != v1alpha1.PhaseRollingBack || st.HeldTime == nil {
 			t.Fatalf("%s (%s), waiting since %v, while the undoing of %s is denied: %+v", st.Phase, st.Reason,
-				st.HeldSince, held.ref.String(), *b.Record(0))
+				st.HeldTime, held.ref.String(), *b.Record(0))
 		}
 		if rec := b.Record(0); rec.Write == nil || rec.State.Settled() {
 			t.Fatalf("the object holds ours, and its record is %s (%v)", rec.State, rec.Write)

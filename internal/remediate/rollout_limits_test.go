@@ -100,7 +100,7 @@ func answers(from, to time.Duration, verdict v1alpha1.AnalysisVerdict, message s
 			if at := s.since(); at >= from && at < to {
 				return rollout.Analysis{Verdict: verdict, Message: message, Wait: 5 * time.Second}
 			}
-			if since := s.rem.Status.HealthySince; since != nil && s.clock.Now().Sub(since.Time) >= 40*time.Second {
+			if since := s.rem.Status.HealthyTime; since != nil && s.clock.Now().Sub(since.Time) >= 40*time.Second {
 				return rollout.Analysis{Verdict: v1alpha1.AnalysisPassed, Message: "errors: 3 of 3 samples passed"}
 			}
 			return rollout.Analysis{Verdict: v1alpha1.AnalysisRunning, Message: "errors: 1 of 3 samples passed",

@@ -56,9 +56,9 @@ func pausedBetween(from, to time.Duration) func(*simulation) {
 // pausedUntil pauses the plan from a time on, and names the end of the pause.
 func pausedUntil(from, end time.Duration) func(*simulation) {
 	return says(from, func(spec *v1alpha1.RemediationSpec) {
-		spec.DesiredState, spec.PausedUntil = v1alpha1.StatePaused, &metav1.Time{Time: simStart().Add(end)}
+		spec.DesiredState, spec.PausedUntilTime = v1alpha1.StatePaused, &metav1.Time{Time: simStart().Add(end)}
 		spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42",
-			Until: spec.PausedUntil}}
+			UntilTime: spec.PausedUntilTime}}
 	})
 }
 

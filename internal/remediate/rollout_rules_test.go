@@ -198,11 +198,11 @@ func (r *rules) end() error {
 		c.Pending+c.InFlight != 0 {
 		return fmt.Errorf("%s: %+v don't add up to %d settled targets", st.Phase, c, r.sim.rem.Spec.Plan.Targets)
 	}
-	if st.Reason == "" || st.Message == "" || st.CompletedAt == nil {
+	if st.Reason == "" || st.Message == "" || st.CompletionTime == nil {
 		return fmt.Errorf("%s has no reason, message or time: %+v", st.Phase, st)
 	}
 	undone := st.Phase == v1alpha1.PhaseRolledBack || st.Phase == v1alpha1.PhaseRollbackIncomplete
-	if st.Phase == v1alpha1.PhaseRollbackIncomplete && st.HeldSince == nil {
+	if st.Phase == v1alpha1.PhaseRollbackIncomplete && st.HeldTime == nil {
 		return fmt.Errorf("%s doesn't say since when a person is needed", st.Phase)
 	}
 	spec := r.sim.rem.Spec

@@ -44,7 +44,7 @@ func (p people) speak(s *simulation) {
 	answered(p.Approve, v1alpha1.DecisionApprove)(s)
 	s.spec = func(s *simulation, spec *v1alpha1.RemediationSpec) {
 		at := s.since()
-		spec.PausedUntil = nil
+		spec.PausedUntilTime = nil
 		aborted := spec.DesiredState == v1alpha1.StateAborted || p.Abort >= 0 && at >= p.Abort || p.Hold &&
 			at >= 2*calmAfter
 		switch {
@@ -54,7 +54,7 @@ func (p people) speak(s *simulation) {
 		case aborted:
 			spec.DesiredState = v1alpha1.StateAborted
 		case p.timedEnd(at) != nil:
-			spec.DesiredState, spec.PausedUntil = v1alpha1.StatePaused, p.timedEnd(at)
+			spec.DesiredState, spec.PausedUntilTime = v1alpha1.StatePaused, p.timedEnd(at)
 		case within(p.Paused, at):
 			spec.DesiredState = v1alpha1.StatePaused
 		default:
@@ -108,7 +108,7 @@ func (b boundaries) apply(s *simulation) {
 		switch at := s.since(); {
 		case within(b.Silent, at):
 			return rollout.Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: "no answer", Wait: 5 * time.Second}
-		case within(b.Harm, at) && s.rem.Status.HealthySince != nil:
+		case within(b.Harm, at) && s.rem.Status.HealthyTime != nil:
 			return rollout.Analysis{Verdict: v1alpha1.AnalysisFailed, Message: "harm"}
 		default:
 			return well(s)
@@ -201,7 +201,7 @@ func (r *rules) checkPeople(s simStep) {
 	st := r.sim.rem.Status
 	waits := st.Phase == v1alpha1.PhaseHeld || st.Phase == v1alpha1.PhaseAwaitingApproval ||
 		st.Phase == v1alpha1.PhaseRollbackIncomplete || intent.Stuck
-	if waits != (st.HeldSince != nil) {
-		r.sim.fault("%s says that people are awaited since %v", st.Phase, st.HeldSince)
+	if waits != (st.HeldTime != nil) {
+		r.sim.fault("%s says that people are awaited since %v", st.Phase, st.HeldTime)
 	}
 }

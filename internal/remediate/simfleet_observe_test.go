@@ -71,7 +71,7 @@ func (s *simulation) askMetrics(o *rollout.Observation) {
 		for _, m := range o.Spec.Plan.Strategy.Analysis.Metrics {
 			s.learned = append(s.learned,
 				v1alpha1.MetricRecord{Name: m.Name, Wave: o.Status.Wave, Baseline: "0.01",
-					LastSampleAt: microTime(o.Now)})
+					LastSampleTime: microTime(o.Now)})
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // soaking is a status whose soak began at a time, by the clock of whoever wrote it.
 func soaking(began time.Time) *v1alpha1.RemediationStatus {
 	at := metav1.NewMicroTime(began)
-	return &v1alpha1.RemediationStatus{HealthySince: &at}
+	return &v1alpha1.RemediationStatus{HealthyTime: &at}
 }
 
 func TestASoakIsMeasuredByThisProcess(t *testing.T) {
@@ -30,12 +30,12 @@ func TestASoakIsMeasuredByThisProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, s := newSoakClock(), soaking(tc.began)
 			k.measure("a", s, now)
-			if !s.HealthySince.Time.Equal(now) {
-				t.Errorf("%s: the soak of another process goes on from %s", tc.reason, s.HealthySince)
+			if !s.HealthyTime.Time.Equal(now) {
+				t.Errorf("%s: the soak of another process goes on from %s", tc.reason, s.HealthyTime)
 			}
 			k.measure("a", s, now.Add(30*time.Second))
-			if !s.HealthySince.Time.Equal(now) {
-				t.Errorf("the second look begins the soak again, at %s", s.HealthySince)
+			if !s.HealthyTime.Time.Equal(now) {
+				t.Errorf("the second look begins the soak again, at %s", s.HealthyTime)
 			}
 			k.measure("b", soaking(now), now)
 			k.measure("a", &v1alpha1.RemediationStatus{}, now)
@@ -57,7 +57,7 @@ func TestASoakGoesOnWhenTheClockIsSet(t *testing.T) {
 	moved.measured = moved.measured.Add(time.Hour) // as if the clock had been put forward by an hour
 	k.began["a"] = moved
 	k.measure("a", s, now.Add(time.Hour+10*time.Second))
-	if soaked := now.Add(time.Hour + 10*time.Second).Sub(s.HealthySince.Time); soaked != 10*time.Second {
+	if soaked := now.Add(time.Hour + 10*time.Second).Sub(s.HealthyTime.Time); soaked != 10*time.Second {
 		t.Errorf("ten seconds have passed, and the soak counts %s", soaked)
 	}
 }

@@ -33,13 +33,13 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 		}, v1alpha1.ReasonPaused},
 		"a person has paused the plan until a time to come": {
 			func(c *breakertest.Circuit, api client.Client, rem *v1alpha1.Remediation) {
-				rem.Spec.DesiredState, rem.Spec.PausedUntil = v1alpha1.StatePaused,
+				rem.Spec.DesiredState, rem.Spec.PausedUntilTime = v1alpha1.StatePaused,
 					&metav1.Time{Time: c.Time.Now().Add(time.Second)}
 				c.Must(api.Update(c.Ctx, rem))
 			}, v1alpha1.ReasonPaused},
 		"a person's pause has ended": {
 			func(c *breakertest.Circuit, api client.Client, rem *v1alpha1.Remediation) {
-				rem.Spec.DesiredState, rem.Spec.PausedUntil = v1alpha1.StatePaused, &metav1.Time{Time: c.Time.Now()}
+				rem.Spec.DesiredState, rem.Spec.PausedUntilTime = v1alpha1.StatePaused, &metav1.Time{Time: c.Time.Now()}
 				c.Must(api.Update(c.Ctx, rem))
 			}, ""},
 		"a person has ended the plan": {func(c *breakertest.Circuit, api client.Client, rem *v1alpha1.Remediation) {

@@ -120,7 +120,7 @@ func TestEveryAnswerIsAllowed(t *testing.T) {
 						Spec: v1alpha1.RemediationSpec{
 							Plan: v1alpha1.RemediationPlan{Hash: simHash, Strategy: strategy, Waves: []int32{1, 1}}},
 						Status: v1alpha1.RemediationStatus{
-							Phase: row.Phase, PhaseStartedAt: microTime(simStart().Add(-time.Hour))},
+							Phase: row.Phase, PhaseStartTime: microTime(simStart().Add(-time.Hour))},
 						Gate: rollout.Gate{Closed: n&1 == 0}, Targets: []rollout.TargetView{
 							{State: first, Check: checks[n/8], AppliedAt: simStart().Add(-time.Hour)},
 							{State: second, Wave: int32(n >> 1 & 1)}}}

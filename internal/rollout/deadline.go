@@ -50,8 +50,8 @@ func (o Observation) overdue(t TargetView, lastWrite time.Time) (string, bool) {
 	}
 	deadline := o.patience(t)
 	since := t.AppliedAt
-	if o.Status.PhaseStartedAt != nil && o.Status.PhaseStartedAt.After(since) {
-		since = o.Status.PhaseStartedAt.Time
+	if o.Status.PhaseStartTime != nil && o.Status.PhaseStartTime.After(since) {
+		since = o.Status.PhaseStartTime.Time
 	}
 	saw := "nothing could be observed"
 	if t.Check != nil {
@@ -94,8 +94,8 @@ func (t TargetView) lateness() string {
 // wave was begun anew after a hold.
 func (o Observation) lastWrite() time.Time {
 	var last time.Time
-	if o.Status.WaveStartedAt != nil {
-		last = o.Status.WaveStartedAt.Time
+	if o.Status.WaveStartTime != nil {
+		last = o.Status.WaveStartTime.Time
 	}
 	for _, t := range o.Targets {
 		if t.Wave == o.Status.Wave && t.AppliedAt.After(last) {

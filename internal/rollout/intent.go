@@ -118,7 +118,7 @@ type Outcome struct {
 // come and go, tries that fail and metrics that answer on and off bring it nowhere.
 func Progressed(s *v1alpha1.RemediationStatus, intent Intent, now v1alpha1.TargetCounts) bool {
 	switch {
-	case s.ProgressedAt == nil, intent.Wave != s.Wave, intent.Retry != "":
+	case s.ProgressedTime == nil, intent.Wave != s.Wave, intent.Retry != "":
 		return true
 	case now.Pending < s.Counts.Pending, settledIn(now) > settledIn(s.Counts):
 		return true

@@ -140,7 +140,7 @@ func TestProgressed(t *testing.T) {
 	counts := v1alpha1.TargetCounts{Pending: 5, Done: 2, Skipped: 1, Failed: 1, Reverted: 1, RevertConflict: 1}
 	status := func(with func(*v1alpha1.RemediationStatus)) *v1alpha1.RemediationStatus {
 		s := &v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseApplying, Wave: 1, Counts: counts,
-			ProgressedAt: ago(time.Hour)}
+			ProgressedTime: ago(time.Hour)}
 		if with != nil {
 			with(s)
 		}
@@ -234,7 +234,7 @@ func TestGatesOfTheCalendar(t *testing.T) {
 	if gate := PausedBy(rem, noon); !gate.Closed || gate.Reason != v1alpha1.ReasonPaused {
 		t.Errorf("a person has paused it: got %+v", gate)
 	}
-	rem.Spec.PausedUntil = &metav1.Time{Time: noon.Add(time.Hour)}
+	rem.Spec.PausedUntilTime = &metav1.Time{Time: noon.Add(time.Hour)}
 	rem.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ada", Reason: "INC-42"}}
 	const want = "a person has paused the rollout until 2026-03-01T13:00:00Z (ada: INC-42); to go on: evenkeel " +
 		"rollout resume limits-1"

@@ -75,7 +75,7 @@ func (o Observation) nextBatch(m Members) Intent {
 // without anybody looking at it, nor keep other plans waiting for its objects.
 func (o Observation) waits(m Members) Intent {
 	first := o.Targets[m.full[0]]
-	if m.Written() && o.Status.PhaseStartedAt != nil && o.Now.Sub(o.Status.PhaseStartedAt.Time) >= budgetPatience {
+	if m.Written() && o.Status.PhaseStartTime != nil && o.Now.Sub(o.Status.PhaseStartTime.Time) >= budgetPatience {
 		next := o.enter(v1alpha1.PhaseSoaking,
 			fmt.Sprintf("%s; soaking what is verified for %s", o.noneNow(first), o.Soak()))
 		next.HealthySince = o.Now

@@ -98,7 +98,7 @@ func TestStepApplying(t *testing.T) {
 		"a recorded write of a wave that was begun anew": {
 			reason: "the patience begins with the wave",
 			in:     applying(1, target(1, intended, again(time.Minute), lands(-time.Hour))),
-			given:  func(o *Observation) { o.Status.WaveStartedAt = ago(10 * time.Minute) },
+			given:  func(o *Observation) { o.Status.WaveStartTime = ago(10 * time.Minute) },
 			want: "Applying w1 WaveInProgress: wave 1 of 2: waiting to find out whether a write has happened | wait " +
 				"1m0s"},
 		"a person ends it within a wave": {
@@ -153,19 +153,19 @@ func TestStepApplying(t *testing.T) {
 		"room is long in coming": {
 			reason: "what is verified soaks meanwhile",
 			in:     applying(1, target(1, verified), target(1, pending, barred(v1alpha1.ReasonBudgetSpent, "no room"))),
-			given:  func(o *Observation) { o.Status.PhaseStartedAt = ago(30 * time.Second) },
+			given:  func(o *Observation) { o.Status.PhaseStartTime = ago(30 * time.Second) },
 			want: "Soaking w1 WaveInProgress: wave 1 of 2: no room in the budgets for the rest of the wave; soaking " +
 				"what is verified for 5m0s | healthy for 0s"},
 		"room isn't long in coming yet": {
 			reason: "a wave is better soaked in one",
 			in:     applying(1, target(1, verified), target(1, pending, barred(v1alpha1.ReasonBudgetSpent, "no room"))),
-			given:  func(o *Observation) { o.Status.PhaseStartedAt = ago(30*time.Second - 1) },
+			given:  func(o *Observation) { o.Status.PhaseStartTime = ago(30*time.Second - 1) },
 			want:   "Applying w1 BudgetSpent: wave 1 of 2: 1 target waits for room: no room | wait 3s"},
 		"another plan is long in coming to its end": {
 			reason: "what is verified soaks meanwhile",
 			in: applying(1, target(1, verified),
 				target(1, pending, barred(v1alpha1.ReasonOtherPlan, "plan x has it"))),
-			given: func(o *Observation) { o.Status.PhaseStartedAt = ago(time.Minute) },
+			given: func(o *Observation) { o.Status.PhaseStartTime = ago(time.Minute) },
 			want: "Soaking w1 WaveInProgress: wave 1 of 2: other plans have the rest of the wave in work; soaking " +
 				"what is verified for 5m0s | healthy for 0s"},
 		"a breaker keeps a wave back": {

@@ -39,8 +39,8 @@ func (o Observation) held(gate Gate) Intent {
 
 // untilResumed is a wait that ends with a person's pause at the latest.
 func (o Observation) untilResumed(wait time.Duration) time.Duration {
-	if o.Spec.PausedUntil != nil && o.Spec.Paused(o.Now) {
-		return min(wait, o.Spec.PausedUntil.Sub(o.Now))
+	if o.Spec.PausedUntilTime != nil && o.Spec.Paused(o.Now) {
+		return min(wait, o.Spec.PausedUntilTime.Sub(o.Now))
 	}
 	return wait
 }

@@ -24,7 +24,7 @@ func TestStepHeldBeforeAndBetweenWrites(t *testing.T) {
 	ends := func(left time.Duration) func(*Observation) {
 		return func(o *Observation) {
 			closed(o)
-			o.Spec.DesiredState, o.Spec.PausedUntil = v1alpha1.StatePaused, &metav1.Time{Time: o.Now.Add(left)}
+			o.Spec.DesiredState, o.Spec.PausedUntilTime = v1alpha1.StatePaused, &metav1.Time{Time: o.Now.Add(left)}
 		}
 	}
 	aborted := func(o *Observation) { o.Abort, o.Stop = "ada ends it", "the policy has changed" }

@@ -69,8 +69,8 @@ func stepSoaking(o Observation) Intent {
 // soaking waits for the time and for the metrics; then the wave is done.
 func (o Observation) soaking(m Members, marks []Mark) Intent {
 	since := o.Now
-	if o.Status.HealthySince != nil {
-		since = o.Status.HealthySince.Time
+	if o.Status.HealthyTime != nil {
+		since = o.Status.HealthyTime.Time
 	}
 	intent := Intent{}
 	left := o.Soak() - o.Now.Sub(since)

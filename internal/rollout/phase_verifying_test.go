@@ -111,13 +111,13 @@ func TestStepVerifying(t *testing.T) {
 		"one isn't well for long, but the phase is young": {
 			reason: "its time begins anew when the soak breaks",
 			in:     verifying(1, target(1, written, starting, applied(14*time.Minute))),
-			given:  func(o *Observation) { o.Status.PhaseStartedAt = ago(time.Minute) },
+			given:  func(o *Observation) { o.Status.PhaseStartTime = ago(time.Minute) },
 			want: "Verifying w1 WaveInProgress: wave 1 of 2: 0 of 1 verified; waiting for Deployment shop/a: 1 of 2 " +
 				"Pods is ready | wait 1s"},
 		"one isn't well, and the phase is older than its write": {
 			reason: "its time begins with the write",
 			in:     verifying(1, target(1, written, starting, applied(10*time.Minute))),
-			given:  func(o *Observation) { o.Status.PhaseStartedAt = ago(time.Hour) },
+			given:  func(o *Observation) { o.Status.PhaseStartTime = ago(time.Hour) },
 			want: "Verifying w1 WaveInProgress: wave 1 of 2: 0 of 1 verified; waiting for Deployment shop/a: 1 of 2 " +
 				"Pods is ready | wait 1s"},
 		"one that was well isn't in time": {
@@ -159,7 +159,7 @@ func TestStepVerifying(t *testing.T) {
 		"a wave flaps": {
 			reason: "three times deadline and soak are enough",
 			in:     verifying(1, target(1, written, starting, applied(45*time.Minute+1))),
-			given:  func(o *Observation) { o.Status.PhaseStartedAt = ago(time.Minute) },
+			given:  func(o *Observation) { o.Status.PhaseStartTime = ago(time.Minute) },
 			want: "RollingBack w1 VerificationFailed: wave 1 of 2 failed: Deployment shop/a: kept flapping for " +
 				"45m0s: 1 of 2 Pods is ready; undoing the wave's writes | mark 0 Applied DeadlineExceeded: kept " +
 				"flapping for 45m0s: 1 of 2 Pods is ready | count Failed plan/w1/failed 1 shop=1 | count " +
@@ -167,14 +167,14 @@ func TestStepVerifying(t *testing.T) {
 		"a wave flaps, but not for long": {
 			reason: "three times deadline and soak are the patience",
 			in:     verifying(1, target(1, written, starting, applied(45*time.Minute))),
-			given:  func(o *Observation) { o.Status.PhaseStartedAt = ago(time.Minute) },
+			given:  func(o *Observation) { o.Status.PhaseStartTime = ago(time.Minute) },
 			want: "Verifying w1 WaveInProgress: wave 1 of 2: 0 of 1 verified; waiting for Deployment shop/a: 1 of 2 " +
 				"Pods is ready | wait 1s"},
 		"a wave that was begun anew flaps": {
 			reason: "its time begins with the wave",
 			in:     verifying(1, target(1, written, starting, applied(time.Hour))),
 			given: func(o *Observation) {
-				o.Status.PhaseStartedAt, o.Status.WaveStartedAt = ago(time.Minute), ago(20*time.Minute)
+				o.Status.PhaseStartTime, o.Status.WaveStartTime = ago(time.Minute), ago(20*time.Minute)
 			},
 			want: "Verifying w1 WaveInProgress: wave 1 of 2: 0 of 1 verified; waiting for Deployment shop/a: 1 of 2 " +
 				"Pods is ready | wait 1s"},
@@ -182,7 +182,7 @@ func TestStepVerifying(t *testing.T) {
 			reason: "only its own writes give it time",
 			in: verifying(1, target(1, written, starting, applied(time.Hour)),
 				target(2, pending, applied(time.Second))),
-			given: func(o *Observation) { o.Status.PhaseStartedAt = ago(time.Minute) },
+			given: func(o *Observation) { o.Status.PhaseStartTime = ago(time.Minute) },
 			want: "RollingBack w1 VerificationFailed: wave 1 of 2 failed: Deployment shop/a: kept flapping for " +
 				"45m0s: 1 of 2 Pods is ready; undoing the wave's writes | mark 0 Applied DeadlineExceeded: kept " +
 				"flapping for 45m0s: 1 of 2 Pods is ready | count Failed plan/w1/failed 1 shop=1 | count " +
@@ -215,10 +215,10 @@ func TestStepVerifying(t *testing.T) {
 func TestStepSoaking(t *testing.T) {
 	soaking := func(targets ...TargetView) Observation {
 		o := situation(v1alpha1.PhaseSoaking, 1, targets...)
-		o.Status.HealthySince = ago(time.Minute)
+		o.Status.HealthyTime = ago(time.Minute)
 		return o
 	}
-	long := func(o *Observation) { o.Status.HealthySince = ago(5 * time.Minute) }
+	long := func(o *Observation) { o.Status.HealthyTime = ago(5 * time.Minute) }
 	analysis := func(v v1alpha1.AnalysisVerdict, wait time.Duration) func(*Observation) {
 		return func(o *Observation) {
 			o.Spec.Plan.Strategy.Analysis = &v1alpha1.AnalysisStrategy{}
@@ -238,11 +238,11 @@ func TestStepSoaking(t *testing.T) {
 			want: "Soaking w1 WaveInProgress: wave 1 of 2: soaking, 4m0s left | healthy for 1m0s | wait 4s"},
 		"the end is near": {
 			reason: "it waits no longer than that", in: soaking(target(1, verified, clean)),
-			given: func(o *Observation) { o.Status.HealthySince = ago(5*time.Minute - time.Second) },
+			given: func(o *Observation) { o.Status.HealthyTime = ago(5*time.Minute - time.Second) },
 			want:  "Soaking w1 WaveInProgress: wave 1 of 2: soaking, 1s left | healthy for 4m59s | wait 1s"},
 		"nobody knows since when": {
 			reason: "it begins now", in: soaking(target(1, verified, clean)),
-			given: func(o *Observation) { o.Status.HealthySince = nil },
+			given: func(o *Observation) { o.Status.HealthyTime = nil },
 			want:  "Soaking w1 WaveInProgress: wave 1 of 2: soaking, 5m0s left | healthy for 0s | wait 2s"},
 		"it has soaked": {
 			reason: "its targets are done, by namespace",

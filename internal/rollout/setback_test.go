@@ -24,7 +24,7 @@ func TestATargetThatIsSetBackFailsAloneAndIsCounted(t *testing.T) {
 	}}
 	o.Spec.Plan.Hash, o.Spec.Plan.Waves = "0123456789abcdef0123", []int32{1, 2}
 	o.Spec.Plan.Strategy.SetDefaults()
-	o.Status.Phase, o.Status.Wave, o.Status.HealthySince = v1alpha1.PhaseSoaking, 1, &since
+	o.Status.Phase, o.Status.Wave, o.Status.HealthyTime = v1alpha1.PhaseSoaking, 1, &since
 
 	intent, err := Step(o)
 	if err != nil {

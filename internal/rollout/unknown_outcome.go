@@ -64,7 +64,7 @@ func (o Observation) unfound(m Members) (target int, found bool) {
 		if since.IsZero() {
 			continue
 		}
-		if began := o.Status.WaveStartedAt; began != nil && began.After(since) {
+		if began := o.Status.WaveStartTime; began != nil && began.After(since) {
 			since = began.Time
 		}
 		if o.Now.Sub(since) > patience {

@@ -33,7 +33,7 @@ func (w *world) awaitPass(reason string, number uint64) {
 func TestAPassIsMadeForWhoeverAsks(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.ResyncPeriod = 10_000 * time.Hour })
 	w.create(configMapResource, object("v1", "ConfigMap", "bad", nil))
-	w.set(w.policy("owner", v1alpha1.ResourceMatch{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}))
+	w.set(w.policy("owner", v1alpha1.KindMatch{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}))
 	w.await("Widget isn't served", see{[]string{"ConfigMap bad"}, false, v1alpha1.ScanIncomplete, 1})
 	for range 3 {
 		w.awaitPass("a pass was asked for", w.index.LatestPass())

@@ -82,8 +82,8 @@ func TestStatusIsWrittenAtMostOnceInAnInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	scan := &v1alpha1.ScanStatus{State: v1alpha1.ScanComplete, Scanned: 2, Violating: 1, Violations: 1,
-		LastFullScan: &metav1.Time{Time: epoch.Local()},
-		Sample:       []v1alpha1.ViolationSample{sampleOf(violating("a"))}}
+		LastFullScanTime: &metav1.Time{Time: epoch.Local()},
+		Sample:           []v1alpha1.ViolationSample{sampleOf(violating("a"))}}
 	if diff := cmp.Diff(scan, got.Status.Scan); diff != "" {
 		t.Errorf("status.scan (-want +got):\n%s", diff)
 	}

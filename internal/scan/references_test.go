@@ -46,7 +46,7 @@ func TestChangesOfReferencesListAKindATenthOfTheTime(t *testing.T) {
 	p.Name = "unique"
 	p.Spec.Rego.Main = "package unique\n\n" +
 		"deny contains \"x\" if data.inventory.cluster.v1.Node[input.object.metadata.name]\n"
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 	p.Spec.Match.References = []v1alpha1.ReferencedKind{{Kind: "Node"}}
 	if err := policies.Set(p); err != nil {
 		t.Fatal(err)

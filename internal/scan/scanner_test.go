@@ -141,10 +141,10 @@ func (w *world) serve(groupVersion, kind, resource string) {
 			{Name: resource, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"list", "watch"}}}})
 }
 
-func (w *world) policy(label string, kinds ...v1alpha1.ResourceMatch) *v1alpha1.ClusterRegoPolicy {
+func (w *world) policy(label string, kinds ...v1alpha1.KindMatch) *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}
 	p.Spec.Severity = v1alpha1.SeverityHigh
-	p.Spec.Match.Resources = append([]v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}},
+	p.Spec.Match.Kinds = append([]v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}},
 		kinds...)
 	p.Spec.Rego = v1alpha1.RegoSource{File: "owner.rego", Main: needsOwner}
 	p.Spec.Parameters = jsonOf(`{"label":"` + label + `"}`)
@@ -255,7 +255,7 @@ func TestScannerFollowsCustomKinds(t *testing.T) {
 	w.create(configMapResource, object("v1", "ConfigMap", "bad", nil))
 	w.create(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"},
 		object("example.com/v1", "Widget", "w", nil))
-	w.set(w.policy("owner", v1alpha1.ResourceMatch{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}))
+	w.set(w.policy("owner", v1alpha1.KindMatch{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}))
 	w.await("a kind that isn't served makes the scan incomplete",
 		see{[]string{"ConfigMap bad"}, false, v1alpha1.ScanIncomplete, 1})
 	s, _ := w.index.Summary("owner", 0)

@@ -80,7 +80,7 @@ func scanStatus(s *index.Summary) *v1alpha1.ScanStatus {
 	if !s.LastFullScan.IsZero() {
 		// The API keeps whole seconds.
 		at := metav1.NewTime(s.LastFullScan).Rfc3339Copy()
-		out.LastFullScan = &at
+		out.LastFullScanTime = &at
 	}
 	for _, f := range s.Sample {
 		out.Sample = append(out.Sample, sampleOf(f))

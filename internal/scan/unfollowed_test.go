@@ -23,7 +23,7 @@ func TestAKindThatCantBeWatchedIsntTakenForEmpty(t *testing.T) {
 		return true, nil, apierrors.NewMethodNotSupported(widgets.GroupResource(), "watch")
 	})
 	w.create(widgets, object("example.com/v1", "Widget", "bad", nil))
-	w.set(w.policy("owner", v1alpha1.ResourceMatch{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}))
+	w.set(w.policy("owner", v1alpha1.KindMatch{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}))
 	deadline := time.After(20 * time.Second)
 	for w.index.LatestPass() < 10 && !t.Failed() {
 		err := w.index.PassedSince("owner", 0)

@@ -19,7 +19,7 @@ func located(name string, changes ...func(*v1alpha1.ClusterRegoPolicy)) director
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RegoPolicySpec{
 		Title: name, Owner: "team", Severity: v1alpha1.SeverityHigh, RunbookURL: "https://example.com",
 		Rego:  v1alpha1.RegoSource{File: name + "/" + name + ".rego", Main: "package " + name},
-		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 	}}
 	for _, change := range changes {
 		change(p)

@@ -34,7 +34,7 @@ func conclude(src *v1alpha1.PolicySource, seen observation, failed *failure, now
 		s.LastHandledReconcileAt = asks(src)
 	}
 	if seen.fetched {
-		s.LastFetchedAt, s.AttemptedRevision = timeAt(now), seen.revision
+		s.LastFetchedTime, s.AttemptedRevision = timeAt(now), seen.revision
 	}
 	noteInForce(src, seen, failed, now)
 	switch {
@@ -53,9 +53,9 @@ func noteInForce(src *v1alpha1.PolicySource, seen observation, failed *failure, 
 	if seen.inForce == "" || seen.inForce == s.Revision {
 		return
 	}
-	s.Revision, s.LastAppliedAt = seen.inForce, timeAt(now)
+	s.Revision, s.LastAppliedTime = seen.inForce, timeAt(now)
 	if failed == nil && !seen.complete {
-		s.NextAttemptAt = timeAt(now) // the conditions name the one before
+		s.NextAttemptTime = timeAt(now) // the conditions name the one before
 	}
 }
 
@@ -65,7 +65,7 @@ func suspend(src *v1alpha1.PolicySource, now time.Time) time.Duration {
 	if s.Revision != "" {
 		message = fmt.Sprintf("suspended (spec.suspend); revision %s stays in force", s.Revision)
 	}
-	s.NextAttemptAt, s.Failures = nil, 0
+	s.NextAttemptTime, s.Failures = nil, 0
 	s.Problems, s.ProblemCount = nil, 0
 	if s.Revision != "" {
 		kube.SetConditions(src, now, kube.Ready(v1alpha1.ReasonSuspended, message)...)
@@ -100,8 +100,8 @@ func fail(src *v1alpha1.PolicySource, f *failure, now time.Time) {
 
 func succeed(src *v1alpha1.PolicySource, seen observation, now time.Time) {
 	s := &src.Status
-	if s.Revision != seen.revision || seen.wrote() || s.LastAppliedAt == nil {
-		s.LastAppliedAt = timeAt(now)
+	if s.Revision != seen.revision || seen.wrote() || s.LastAppliedTime == nil {
+		s.LastAppliedTime = timeAt(now)
 	}
 	s.Revision, s.AttemptedRevision, s.Failures = seen.revision, seen.revision, 0
 	s.Problems, s.ProblemCount = nil, 0
@@ -127,14 +127,14 @@ func schedule(src *v1alpha1.PolicySource, seen observation, failed *failure, now
 	s := &src.Status
 	switch {
 	case failed != nil && failed.reason == v1alpha1.ReasonNamespaceNotAllowed:
-		s.NextAttemptAt = nil
+		s.NextAttemptTime = nil
 		return 0
 	case failed != nil && !failed.stalled:
-		s.NextAttemptAt = timeAt(now.Add(retryAfter(s.Failures, interval(src))))
-	case seen.asked || s.NextAttemptAt == nil:
-		s.NextAttemptAt = timeAt(now.Add(jittered(interval(src), src.UID)))
+		s.NextAttemptTime = timeAt(now.Add(retryAfter(s.Failures, interval(src))))
+	case seen.asked || s.NextAttemptTime == nil:
+		s.NextAttemptTime = timeAt(now.Add(jittered(interval(src), src.UID)))
 	}
-	return max(s.NextAttemptAt.Sub(now), soon)
+	return max(s.NextAttemptTime.Sub(now), soon)
 }
 
 // observe notes that this generation was looked at, whatever comes of it.

@@ -80,7 +80,7 @@ func TestConclude(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Generation: 4},
 				Spec:       v1alpha1.PolicySourceSpec{Interval: metav1.Duration{Duration: time.Hour}},
 				Status: v1alpha1.PolicySourceStatus{
-					Revision: old, AttemptedRevision: old, NextAttemptAt: timeAt(now.Add(time.Minute))}}
+					Revision: old, AttemptedRevision: old, NextAttemptTime: timeAt(now.Add(time.Minute))}}
 			meta.SetStatusCondition(&src.Status.Conditions,
 				metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue,
 					Reason: v1alpha1.ReasonApplied})

@@ -23,7 +23,7 @@ func rego(id string) string {
 #   id: ID
 #   severity: Low
 #   match:
-#     resources: [{apiGroups: [""], kinds: [Pod]}]
+#     kinds: [{apiGroups: [""], kinds: [Pod]}]
 package rules
 
 import rego.v1

@@ -115,8 +115,8 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		}
 		give(g.ready, oneIf(meta.IsStatusConditionTrue(src.Status.Conditions, v1alpha1.ConditionReady)))
 		since := src.CreationTimestamp
-		if src.Status.LastFetchedAt != nil {
-			since = *src.Status.LastFetchedAt
+		if src.Status.LastFetchedTime != nil {
+			since = *src.Status.LastFetchedTime
 		}
 		give(g.fetched, float64(since.Unix()))
 	}

@@ -68,7 +68,7 @@ func due(src *v1alpha1.PolicySource, now time.Time) bool {
 	s := &src.Status
 	return src.Generation != s.ObservedGeneration ||
 		asks(src) != s.LastHandledReconcileAt || accepted(src) != "" ||
-		s.NextAttemptAt == nil || !now.Before(s.NextAttemptAt.Time)
+		s.NextAttemptTime == nil || !now.Before(s.NextAttemptTime.Time)
 }
 
 // untilEarly is how long the repository isn't asked yet by a pass that isn't due, such as

@@ -63,10 +63,10 @@ func TestDue(t *testing.T) {
 	}{
 		"before its time": {"nothing asks for a look", func(*v1alpha1.PolicySource) {}, false},
 		"at its time": {"the interval is over", func(s *v1alpha1.PolicySource) {
-			s.Status.NextAttemptAt = at(now)
+			s.Status.NextAttemptTime = at(now)
 		}, true},
 		"never looked at": {"there is no time yet", func(s *v1alpha1.PolicySource) {
-			s.Status.NextAttemptAt = nil
+			s.Status.NextAttemptTime = nil
 		}, true},
 		"a changed spec": {"what is read may be another", func(s *v1alpha1.PolicySource) { s.Generation++ },
 			true},
@@ -86,7 +86,7 @@ func TestDue(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{
 					Generation: 3, Annotations: map[string]string{v1alpha1.AnnotationReconcile: "1"}},
 				Status: v1alpha1.PolicySourceStatus{ObservedGeneration: 3, LastHandledReconcileAt: "1",
-					NextAttemptAt: at(now.Add(time.Second))}}
+					NextAttemptTime: at(now.Add(time.Second))}}
 			tc.change(src)
 			if got := due(src, now); got != tc.want {
 				t.Errorf("%s: got %t", tc.reason, got)

@@ -20,7 +20,7 @@ const (
 #   id: looks
 #   severity: Low
 #   match:
-#     resources: [{apiGroups: [""], kinds: [Service]}]
+#     kinds: [{apiGroups: [""], kinds: [Service]}]
 #     references: [{kind: ConfigMap}, {kind: Service}]
 #   remediation: {mode: Manual, allowedActions: [Create, Patch]}
 package looks

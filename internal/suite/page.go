@@ -150,7 +150,7 @@ func parametersText(p *v1alpha1.ClusterRegoPolicy) (string, error) {
 }
 
 // kindsText names the kinds of a match: "Deployment and StatefulSet of apps".
-func kindsText(m v1alpha1.ResourceMatch) string {
+func kindsText(m v1alpha1.KindMatch) string {
 	groups := make([]string, len(m.APIGroups))
 	for i, group := range m.APIGroups {
 		groups[i] = group

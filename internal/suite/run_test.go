@@ -25,7 +25,7 @@ const (
 #   id: no-hats
 #   severity: Low
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [ConfigMap]
 #     excludedNamespaces: [attic]
@@ -281,7 +281,7 @@ func TestAFixThatBreaksAnotherPolicyFails(t *testing.T) {
 # title: A hat or a scarf
 # custom:
 #   id: dressed
-#   match: {resources: [{apiGroups: [""], kinds: [ConfigMap]}]}
+#   match: {kinds: [{apiGroups: [""], kinds: [ConfigMap]}]}
 package a.dressed
 
 import rego.v1

@@ -122,7 +122,7 @@ func asWritten(read rego.Metadata) map[string]any {
 func TestTheSchemasForEditorsFindMistakes(t *testing.T) {
 	base := func(change func(custom map[string]any)) map[string]any {
 		custom := map[string]any{"id": "p", "match": map[string]any{
-			"resources": []any{map[string]any{"apiGroups": []any{""}, "kinds": []any{"Pod"}}}}}
+			"kinds": []any{map[string]any{"apiGroups": []any{""}, "kinds": []any{"Pod"}}}}}
 		change(custom)
 		return map[string]any{"title": "t", "custom": custom}
 	}

@@ -23,8 +23,8 @@ import (
 func TestAnEndStandsBesideWhatEnds(t *testing.T) {
 	const at = "2027-01-07T08:00:00Z"
 	type spec = map[string]any
-	paused := func(until any) spec { return spec{"desiredState": "Paused", "pausedUntil": until} }
-	held := func(until any) spec { return spec{"mode": "ForcedOpen", "forcedOpenUntil": until} }
+	paused := func(until any) spec { return spec{"desiredState": "Paused", "pausedUntilTime": until} }
+	held := func(until any) spec { return spec{"mode": "ForcedOpen", "forcedOpenUntilTime": until} }
 	wrongPlan, wrongHold := "it needs desiredState Paused", "it needs that mode"
 	cases := map[string]struct {
 		kind  string
@@ -34,12 +34,12 @@ func TestAnEndStandsBesideWhatEnds(t *testing.T) {
 		"a pause":                        {"Remediation", spec{"desiredState": "Paused"}, ""},
 		"a pause with an end":            {"Remediation", paused(at), ""},
 		"a pause with an end, in a zone": {"Remediation", paused("2027-01-07T09:00:00.5+01:00"), ""},
-		"an end of nothing":              {"Remediation", spec{"pausedUntil": at}, wrongPlan},
-		"an end of what runs": {"Remediation", spec{"desiredState": "Running", "pausedUntil": at},
+		"an end of nothing":              {"Remediation", spec{"pausedUntilTime": at}, wrongPlan},
+		"an end of what runs": {"Remediation", spec{"desiredState": "Running", "pausedUntilTime": at},
 			wrongPlan},
-		"an end of what is aborted": {"Remediation", spec{"desiredState": "Aborted", "pausedUntil": at},
+		"an end of what is aborted": {"Remediation", spec{"desiredState": "Aborted", "pausedUntilTime": at},
 			wrongPlan},
-		"an end of what is undone": {"Remediation", spec{"desiredState": "Undone", "pausedUntil": at},
+		"an end of what is undone": {"Remediation", spec{"desiredState": "Undone", "pausedUntilTime": at},
 			wrongPlan},
 		"a pause that ends in a word":        {"Remediation", paused("tomorrow"), "must be of type date-time"},
 		"a pause that ends in small letters": {"Remediation", paused("2027-01-07t08:00:00z"), "should match"},
@@ -47,8 +47,8 @@ func TestAnEndStandsBesideWhatEnds(t *testing.T) {
 		"a pause that ends in a number":      {"Remediation", paused(int64(7)), "must be of type date-time"},
 		"a hold":                             {"RemediationBreaker", spec{"mode": "ForcedOpen"}, ""},
 		"a hold with an end":                 {"RemediationBreaker", held(at), ""},
-		"an end of no mode":                  {"RemediationBreaker", spec{"forcedOpenUntil": at}, wrongHold},
-		"an end of another mode": {"RemediationBreaker", spec{"mode": "Automatic", "forcedOpenUntil": at},
+		"an end of no mode":                  {"RemediationBreaker", spec{"forcedOpenUntilTime": at}, wrongHold},
+		"an end of another mode": {"RemediationBreaker", spec{"mode": "Automatic", "forcedOpenUntilTime": at},
 			wrongHold},
 		"a hold that ends in a word":        {"RemediationBreaker", held("2h"), "must be of type date-time"},
 		"a hold that ends in small letters": {"RemediationBreaker", held("2027-01-07T08:00:00z"), "should match"},

@@ -71,8 +71,8 @@ func TestTheSchemaRefusesPolicies(t *testing.T) {
 			}
 		}, "192 Ki characters in all"},
 		"that matches no kind": {func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Match.Resources = nil
-		}, "spec.match.resources"},
+			p.Spec.Match.Kinds = nil
+		}, "spec.match.kinds"},
 		"that matches every group":    {fixture.Kinds("*", "ConfigMap"), "name the groups"},
 		"that matches every kind":     {fixture.Kinds("", "*"), "name the kinds"},
 		"of unknown enforcement":      {fixture.Enforced("Block"), "spec.admission.action"},

@@ -191,8 +191,8 @@ func everyKind(but ...string) fixture.PolicyModifier {
 	return func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Match = v1alpha1.Match{}
 		for group, names := range kinds {
-			p.Spec.Match.Resources = append(
-				p.Spec.Match.Resources, v1alpha1.ResourceMatch{APIGroups: []string{group}, Kinds: names})
+			p.Spec.Match.Kinds = append(
+				p.Spec.Match.Kinds, v1alpha1.KindMatch{APIGroups: []string{group}, Kinds: names})
 		}
 	}
 }

@@ -173,7 +173,7 @@ var _ = Describe("A user who may write breakers", func() {
 		Expect(merge(ctx, opener, other, `{"spec":{"mode":"ForcedOpen"}}`)).To(
 			MatchError(ContainSubstring("that needs the verb open on remediationbreakers/" + other.Name)))
 		Expect(merge(ctx, opener, cb,
-			`{"spec":{"mode":"ForcedOpen","reason":"INC-42","requests":[{"action":"ForceOpen","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
+			`{"spec":{"mode":"ForcedOpen","reason":"INC-42","requests":[{"action":"ForceOpen","user":"bob","requestTime":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
 		Expect(merge(ctx, opener, cb, `{"spec":{"mode":"Automatic"}}`)).To(
 			MatchError(ContainSubstring("that needs the verb reset")))
 		Expect(merge(ctx, operator, cb, `{"spec":{"mode":"Automatic","reason":"INC-42 is over"}}`)).To(Succeed())
@@ -207,7 +207,7 @@ var _ = Describe("A user who may write breakers", func() {
 			opener := editor(ctx, "opener-of-"+namespace, verbOn("open", "remediationbreakers", cb.Name))
 			stranger := editor(ctx, "stranger-to-"+namespace)
 			until := func(at string) string {
-				return `{"mode":"ForcedOpen","forcedOpenUntil":"` + at + `T08:00:00Z"}`
+				return `{"mode":"ForcedOpen","forcedOpenUntilTime":"` + at + `T08:00:00Z"}`
 			}
 			reset := MatchError(ContainSubstring("that needs the verb reset on remediationbreakers/" + cb.Name))
 			Expect(merge(ctx, opener, cb, `{"spec":{"mode":"ForcedOpen"}}`)).To(Succeed())
@@ -222,7 +222,7 @@ var _ = Describe("A user who may write breakers", func() {
 				Expect(how(until("2100-01-07"))).To(MatchError(ContainSubstring("that needs the verb open")), name)
 			}
 			Expect(merge(ctx, opener, cb, `{"spec":`+until("2100-01-07")+`}`)).To(Succeed(), "for longer")
-			Expect(merge(ctx, opener, cb, `{"spec":{"forcedOpenUntil":null}}`)).To(Succeed(), "for good")
+			Expect(merge(ctx, opener, cb, `{"spec":{"forcedOpenUntilTime":null}}`)).To(Succeed(), "for good")
 
 			Expect(manager.Kill()).To(Succeed())
 			DeferCleanup(func(ctx context.Context) {
@@ -253,7 +253,7 @@ var _ = Describe("A user who may write breakers", func() {
 			Expect(merge(ctx, as, cb, `{"spec":{"mode":"Automatic"}}`)).To(
 				MatchError(ContainSubstring("failed calling webhook")))
 			Expect(merge(ctx, as, cb,
-				`{"spec":{"requests":[{"action":"ForceOpen","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).
+				`{"spec":{"requests":[{"action":"ForceOpen","user":"bob","requestTime":"2026-01-01T00:00:00Z"}]}}`)).
 				To(MatchError(ContainSubstring("failed calling webhook")), "nobody writes another's name meanwhile")
 			Expect(as.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
 			unhook(ctx)
@@ -308,15 +308,15 @@ var _ = Describe("A user who may write plans and approvals", func() {
 				Expect(how(`{"retryToken":"1"}`)).To(needs("retry"), name)
 				Expect(how(`{"windowOverride":"`+string(rem.UID)+`"}`)).To(needs("override-windows"), name)
 			}
-			paused := `{"desiredState":"Paused","pausedUntil":"2099-01-07T08:00:00Z"}`
+			paused := `{"desiredState":"Paused","pausedUntilTime":"2099-01-07T08:00:00Z"}`
 			Expect(merge(ctx, suite.API, rem, `{"spec":`+paused+`}`)).To(Succeed())
 			for name, how := range waysTo(ctx, as, rem) {
-				Expect(how(`{"desiredState":"Paused","pausedUntil":"2098-01-07T08:00:00Z"}`)).To(
+				Expect(how(`{"desiredState":"Paused","pausedUntilTime":"2098-01-07T08:00:00Z"}`)).To(
 					needs("pause"), "an earlier end by "+name)
-				Expect(how(`{"desiredState":"Paused","pausedUntil":"2100-01-07T08:00:00Z"}`)).To(
+				Expect(how(`{"desiredState":"Paused","pausedUntilTime":"2100-01-07T08:00:00Z"}`)).To(
 					needs("pause"), "a later end by "+name)
 				if name != "apply" { // which takes away only what the same manager has applied
-					Expect(how(`{"pausedUntil":null}`)).To(needs("pause"), "no end by "+name)
+					Expect(how(`{"pausedUntilTime":null}`)).To(needs("pause"), "no end by "+name)
 				}
 			}
 			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())
@@ -346,7 +346,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 			as := editor(ctx, "operator-of-"+name, verbOn("pause", "clusterregopolicies", name),
 				verbOn("abort", "clusterregopolicies", name), verbOn("undo", "clusterregopolicies", name))
 			Expect(merge(ctx, as, rem,
-				`{"spec":{"desiredState":"Paused","reason":"INC-42","requests":[{"action":"Pause","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
+				`{"spec":{"desiredState":"Paused","reason":"INC-42","requests":[{"action":"Pause","user":"bob","requestTime":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
 			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())
 			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Aborted","reason":"not today"}}`)).To(Succeed())
 			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Running"}}`)).To(

@@ -138,7 +138,7 @@ func (c *Circuit) Policy(message string, change func(*v1alpha1.RolloutStrategy))
 				File: "tags.rego", Main: "package tags\n\nimport rego.v1\n\ndeny contains \"" + message +
 					"\" if not input.object.metadata.labels.tag\n"},
 			Match: v1alpha1.Match{
-				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}}}}
+				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}}}}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	change(&p.Spec.Remediation.RolloutStrategy)
 	p.SetDefaults()
@@ -287,8 +287,8 @@ func Half() *v1alpha1.RemediationBreaker {
 	return &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "namespace-shop"},
 		Spec: v1alpha1.RemediationBreakerSpec{Scope: breaker.NamespaceScope("shop")},
 		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerHalfOpen, Reason: v1alpha1.ReasonProbing,
-			Message:  "Half-open.",
-			OpenedAt: &opened, NextProbeAt: &next, Openings: 1}}
+			Message:    "Half-open.",
+			OpenedTime: &opened, NextProbeTime: &next, Openings: 1}}
 }
 
 // Opened lets a canary fail, and the policy's breaker open.

@@ -31,7 +31,7 @@ var _ = Describe("A plan that nobody answers", func() {
 		Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).Should(HaveLen(1))
 		told := first.inbox.Of("firing", labels)[0]
 		Expect(told.Receiver).To(Equal("shop"))
-		Expect(told.StartsAt).To(BeTemporally("~", rem.Status.HeldSince.Add(timeout), time.Millisecond))
+		Expect(told.StartsAt).To(BeTemporally("~", rem.Status.HeldTime.Add(timeout), time.Millisecond))
 		Expect(told.Annotations["description"]).To(ContainSubstring("evenkeel rollout approve " + rem.Name))
 
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {

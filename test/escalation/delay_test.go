@@ -42,7 +42,7 @@ var _ = Describe("Time to escalation", func() {
 			labels := map[string]string{"alertname": "EvenkeelBreakerOpen", "policy": fmt.Sprintf("measured-%d", i)}
 			Eventually(ctx, func() []rig.Notification { return first.inbox.Of("firing", labels) }).
 				WithPolling(10 * time.Millisecond).Should(HaveLen(1))
-			delays = append(delays, first.inbox.Of("firing", labels)[0].At.Sub(cb.Status.OpenedAt.Time))
+			delays = append(delays, first.inbox.Of("firing", labels)[0].At.Sub(cb.Status.OpenedTime.Time))
 			suite.RemoveBreaker(ctx, cb.Name) // several that are open would open the global one
 		}
 		slices.Sort(delays)
@@ -66,7 +66,7 @@ func open(ctx context.Context, policy string) *v1alpha1.RemediationBreaker {
 	closed := cb.DeepCopy()
 	at, next := metav1.NowMicro(), metav1.NewMicroTime(time.Now().Add(time.Hour))
 	cb.Status.State, cb.Status.Reason, cb.Status.Message = v1alpha1.BreakerOpen, "CanaryFailed", "The canary failed."
-	cb.Status.OpenedAt, cb.Status.NextProbeAt, cb.Status.Openings = &at, &next, 1
+	cb.Status.OpenedTime, cb.Status.NextProbeTime, cb.Status.Openings = &at, &next, 1
 	Expect(suite.AsManager().Status().Patch(ctx, cb, client.MergeFrom(closed))).To(Succeed())
 	return cb
 }

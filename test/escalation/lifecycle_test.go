@@ -76,7 +76,7 @@ var _ = Describe("A plan that did harm", Ordered, func() {
 					ContainSubstring("- Deployment %s/%s: Reverted (%s)", canary.Object.Namespace, canary.Object.Name,
 						canary.Reason),
 					ContainSubstring("evenkeel rollout retry %s", rem.Name)))
-				Expect(n.StartsAt).To(BeTemporally("~", rem.Status.CompletedAt.Time, time.Second))
+				Expect(n.StartsAt).To(BeTemporally("~", rem.Status.CompletionTime.Time, time.Second))
 			}
 		})
 

@@ -186,7 +186,7 @@ var _ = Describe("A plan that lacks permissions", func() {
 			Expect(told.Annotations["description"]).To(
 				ContainSubstring(`{apiGroups: [""], resources: ["services"], verbs: ["patch"]}`))
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
-			Expect(told.StartsAt.Sub(rem.Status.PhaseStartedAt.Time)).To(BeNumerically(">=", 2*time.Second),
+			Expect(told.StartsAt.Sub(rem.Status.PhaseStartTime.Time)).To(BeNumerically(">=", 2*time.Second),
 				"told before the deadline")
 
 			role := &rbacv1.ClusterRole{

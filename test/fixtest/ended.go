@@ -16,7 +16,7 @@ func Ended(at time.Time) *v1alpha1.Remediation {
 	ended := metav1.NewMicroTime(at)
 	rem := &v1alpha1.Remediation{}
 	rem.Spec.Plan.Policy.Revision = "r1"
-	rem.Status.CompletedAt = &ended
+	rem.Status.CompletionTime = &ended
 	return rem
 }
 

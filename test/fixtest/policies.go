@@ -21,7 +21,7 @@ var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func insists(name, label string) *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	p.Spec.Admission.Action = v1alpha1.AdmissionDeny
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{"example.com"}, Kinds: []string{"Widget"}}}
 	p.Spec.Rego = v1alpha1.RegoSource{File: "p.rego", Main: fmt.Sprintf(`package p
 
 import rego.v1

@@ -15,7 +15,7 @@ func Sharing() (*v1alpha1.ClusterRegoPolicy, *v1alpha1.RemediationStrategy) {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}, Spec: v1alpha1.RegoPolicySpec{
 		Rego: v1alpha1.RegoSource{Main: "package p\n\ndeny contains \"x\" if false\n"},
 		Match: v1alpha1.Match{
-			Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
+			Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
 	}}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: "careful"}

@@ -34,7 +34,7 @@ func (v Verdicts) Definition(name string) *v1alpha1.ClusterRegoPolicy {
 	if name == "audit" {
 		p.Spec.Admission.Action = v1alpha1.AdmissionAudit
 	}
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{
 		{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}},
 		{APIGroups: []string{"apps"}, Kinds: []string{"ReplicaSet"}}}
 	return p

@@ -359,7 +359,7 @@ spec:
 		changes(ctx, object, []any{map[string]any{"apiGroups": []any{"", "gone.example.com"},
 			"kinds": []any{"ConfigMap", "Thing"}}}, "spec", "match", "kinds")
 		named := func() string {
-			return fmt.Sprint(suite.Policy(ctx, namespace).Spec.Match.Resources)
+			return fmt.Sprint(suite.Policy(ctx, namespace).Spec.Match.Kinds)
 		}
 		// applied runs apply until it says something, which the cluster's discovery may take a moment for.
 		applied := func(says string) {

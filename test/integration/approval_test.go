@@ -188,7 +188,8 @@ var _ = Describe("A plan in mode Manual", func() {
 			Expect(rem.Status.Counts.Done).To(BeEquivalentTo(3))
 			Expect(*rem.Status.Approval).To(
 				Equal(v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(yes), Decision: v1alpha1.DecisionApprove,
-					Approver: "bob", Comment: "change 4711", At: metav1.NewMicroTime(yes.CreationTimestamp.Time)}))
+					Approver: "bob", Comment: "change 4711",
+					DecisionTime: metav1.NewMicroTime(yes.CreationTimestamp.Time)}))
 			awaitAnswer(ctx, yes, metav1.ConditionTrue, v1alpha1.ReasonInEffect)
 			Expect(yes.OwnerReferences).To(HaveLen(1))
 			Expect(yes.OwnerReferences[0].UID).To(Equal(rem.UID))

@@ -54,7 +54,7 @@ var _ = Describe("A policy that couldn't work", func() {
 		suite.CleanUp(policy.Name)
 		stderr, err := apply(ctx, policy)
 		Expect(err).To(HaveOccurred())
-		Expect(stderr).To(And(ContainSubstring("spec.match.resources[0].kinds[0]"),
+		Expect(stderr).To(And(ContainSubstring("spec.match.kinds[0].kinds[0]"),
 			ContainSubstring(`did you mean "Deployment" of group "apps"`)))
 	})
 })

@@ -78,7 +78,7 @@ var _ = Describe("A circuit breaker", func() {
 					g.Expect(st.State).To(Equal(v1alpha1.BreakerClosed),
 						"one policy's failed canary doesn't close a namespace to the others")
 				})
-			Expect(breaker.Status.LastOutcomeAt).NotTo(BeNil())
+			Expect(breaker.Status.LastOutcomeTime).NotTo(BeNil())
 			Expect(breakerOf(ctx, v1alpha1.NamespaceBreakerPrefix+well)).To(BeNil())
 
 			Expect(suite.API.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: failing}})).To(Succeed())
@@ -125,7 +125,7 @@ var _ = Describe("A circuit breaker", func() {
 		alice := userWith(ctx, "alice", operators(ctx))
 		cb := breakerOf(ctx, name)
 		mergePatch(ctx, alice, cb,
-			`{"spec":{"resetToken":"1","reason":"the import was meant","requests":[{"action":"Reset","token":"1","user":"bob","time":"2026-01-01T00:00:00Z"}]}}`)
+			`{"spec":{"resetToken":"1","reason":"the import was meant","requests":[{"action":"Reset","token":"1","user":"bob","requestTime":"2026-01-01T00:00:00Z"}]}}`)
 		cb = awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.LastHandledResetToken).To(Equal("1"))
 		})

@@ -34,7 +34,7 @@ var _ = Describe("A pause with an end", func() {
 	It("goes on by itself when the end of the pause has come", func(ctx context.Context) {
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
 		end := time.Now().UTC().Add(25 * time.Second).Truncate(time.Second)
-		say(ctx, rem, fmt.Sprintf(`{"desiredState":"Paused","pausedUntil":%q,"reason":"INC-42"}`,
+		say(ctx, rem, fmt.Sprintf(`{"desiredState":"Paused","pausedUntilTime":%q,"reason":"INC-42"}`,
 			end.Format(time.RFC3339)))
 		rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonPaused)
 		Expect(rem.Status.Message).To(And(ContainSubstring("until "+end.Format(time.RFC3339)),
@@ -51,18 +51,18 @@ var _ = Describe("A pause with an end", func() {
 
 	It("has an end to come, beside nothing but a pause, and one that is left goes with the pause",
 		func(ctx context.Context) {
-			const later = `"pausedUntil":"2099-01-07T08:00:00Z"`
+			const later = `"pausedUntilTime":"2099-01-07T08:00:00Z"`
 			rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
-			Expect(patched(ctx, rem, `{"desiredState":"Paused","pausedUntil":"2020-01-07T08:00:00Z"}`)).To(
+			Expect(patched(ctx, rem, `{"desiredState":"Paused","pausedUntilTime":"2020-01-07T08:00:00Z"}`)).To(
 				MatchError(ContainSubstring("2020-01-07T08:00:00Z, has passed")))
-			Expect(patched(ctx, rem, `{"desiredState":"Paused","pausedUntil":"2099-01-07t08:00:00z"}`)).To(
+			Expect(patched(ctx, rem, `{"desiredState":"Paused","pausedUntilTime":"2099-01-07t08:00:00z"}`)).To(
 				MatchError(ContainSubstring("should match")))
 			Expect(patched(ctx, rem, `{`+later+`}`)).To(MatchError(ContainSubstring("it needs desiredState Paused")))
 			say(ctx, rem, `{"desiredState":"Paused",`+later+`}`)
 			rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonPaused)
 			say(ctx, rem, `{"desiredState":"Running"}`)
 			rem = suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
-			Expect(rem.Spec.PausedUntil).To(BeNil())
+			Expect(rem.Spec.PausedUntilTime).To(BeNil())
 		})
 })
 
@@ -72,11 +72,11 @@ var _ = Describe("A breaker that is held open until a time", func() {
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))
 		breaker := makeBreaker(ctx, namespace, v1alpha1.BreakerAutomatic)
 		end := time.Now().UTC().Add(40 * time.Second).Truncate(time.Second)
-		Expect(patched(ctx, breaker, `{"mode":"ForcedOpen","forcedOpenUntil":"2020-01-07T08:00:00Z"}`)).To(
+		Expect(patched(ctx, breaker, `{"mode":"ForcedOpen","forcedOpenUntilTime":"2020-01-07T08:00:00Z"}`)).To(
 			MatchError(ContainSubstring("2020-01-07T08:00:00Z, has passed")))
-		Expect(patched(ctx, breaker, fmt.Sprintf(`{"forcedOpenUntil":%q}`, end.Format(time.RFC3339)))).To(
+		Expect(patched(ctx, breaker, fmt.Sprintf(`{"forcedOpenUntilTime":%q}`, end.Format(time.RFC3339)))).To(
 			MatchError(ContainSubstring("it needs that mode")))
-		Expect(patched(ctx, breaker, fmt.Sprintf(`{"mode":"ForcedOpen","forcedOpenUntil":%q,"reason":"INC-42"}`,
+		Expect(patched(ctx, breaker, fmt.Sprintf(`{"mode":"ForcedOpen","forcedOpenUntilTime":%q,"reason":"INC-42"}`,
 			end.Format(time.RFC3339)))).To(Succeed())
 		awaitByKubectl(ctx, "Closed=false", breaker)
 		Expect(suite.API.Delete(ctx, breaker.DeepCopy())).To(MatchError(ContainSubstring("a person holds it open")))

@@ -105,8 +105,8 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 			Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
 			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
 			Expect(fixed(ctx)).To(Equal(5))
-			Expect(rem.Status.CompletedAt.Sub(rem.Status.Approval.At.Time)).To(BeNumerically(">=", 3*time.Second),
-				"three waves soak for a second each")
+			Expect(rem.Status.CompletionTime.Sub(rem.Status.Approval.DecisionTime.Time)).To(
+				BeNumerically(">=", 3*time.Second), "three waves soak for a second each")
 		})
 
 	It("is lowered by no source, whose plans nobody approves until its repository is said to be reviewed",

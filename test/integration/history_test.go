@@ -50,7 +50,7 @@ var _ = Describe("The history of plans", func() {
 		rem := &v1alpha1.Remediation{}
 		rem.Name = name
 		at := metav1.NewMicroTime(time.Now().Add(-ago))
-		rig.UpdateStatus(ctx, suite.AsManager(), rem, func() { rem.Status.CompletedAt = &at })
+		rig.UpdateStatus(ctx, suite.AsManager(), rem, func() { rem.Status.CompletionTime = &at })
 	}
 
 	BeforeEach(func(ctx context.Context) {

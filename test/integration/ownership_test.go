@@ -113,7 +113,7 @@ var _ = Describe("An object that a controller makes", func() {
 		pod := podOf(ctx, namespace)
 		policy := fixture.Policy(namespace, namespace, requireTeam, fixture.Unselected, onlyPods,
 			func(p *v1alpha1.ClusterRegoPolicy) {
-				p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}},
+				p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}},
 					{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}
 			}, fixture.Remediated(v1alpha1.RemediationAutomatic))
 		suite.CreatePolicy(ctx, policy)

@@ -79,12 +79,12 @@ var _ = Describe("What people say of a rollout", func() {
 			say(ctx, rem, `{"desiredState":"Paused"}`)
 			rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonPaused)
 			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 1, Pending: 3}))
-			Expect(rem.Status.HeldSince).NotTo(BeNil())
+			Expect(rem.Status.HeldTime).NotTo(BeNil())
 			Expect(patchedObjects(namespace)).To(HaveLen(1))
 			say(ctx, rem, `{"desiredState":"Running"}`)
 			rem = suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)
 			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 4}))
-			Expect(rem.Status.HeldSince).To(BeNil())
+			Expect(rem.Status.HeldTime).To(BeNil())
 		})
 
 	It("an aborted plan is undone wave and all, counts as no failure, and isn't made again without a word",
@@ -183,7 +183,7 @@ var _ = Describe("Two plans at work", func() {
 			Eventually(ctx, func(g Gomega) { // what is at work counts, not what is planned
 				plans := suite.Plans(ctx, namespace)
 				g.Expect(plans).NotTo(BeEmpty())
-				g.Expect(plans[0].Status.WaveStartedAt).NotTo(BeNil())
+				g.Expect(plans[0].Status.WaveStartTime).NotTo(BeNil())
 			}).Should(Succeed())
 		}
 		atWork := 0
@@ -197,7 +197,7 @@ var _ = Describe("Two plans at work", func() {
 					}
 				}
 			}
-			both := first[0].Status.CompletedAt == nil && second[0].Status.CompletedAt == nil
+			both := first[0].Status.CompletionTime == nil && second[0].Status.CompletionTime == nil
 			if both && inFlight > 1 {
 				StopTrying(fmt.Sprintf("%d targets are in flight", inFlight)).Now()
 			}

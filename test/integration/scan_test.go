@@ -110,7 +110,7 @@ var _ = Describe("The scan", func() {
 		})
 		other := widgetDefinition().Spec.Names.Kind + "s"
 		Expect(suite.API.Patch(ctx, policy.DeepCopy(), client.RawPatch(types.JSONPatchType, []byte(
-			`[{"op": "add", "path": "/spec/match/resources/0/kinds/-", "value": "`+other+`"}]`)))).To(
+			`[{"op": "add", "path": "/spec/match/kinds/0/kinds/-", "value": "`+other+`"}]`)))).To(
 			MatchError(ContainSubstring("serves no kind %q", other)))
 
 		By("bringing it back")

@@ -74,7 +74,7 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseRollbackIncomplete)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonNoAnswer))
 		Expect(rem.Status.Message).To(ContainSubstring("doesn't serve their kind any more"))
-		Expect(rem.Status.HeldSince).NotTo(BeNil())
+		Expect(rem.Status.HeldTime).NotTo(BeNil())
 		record := suite.RecordOf(ctx, rem, "one")
 		Expect(record.State).To(Equal(v1alpha1.TargetRevertConflict))
 		Expect(record.Reason).To(Equal(v1alpha1.ReasonNotServed))

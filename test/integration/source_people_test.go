@@ -67,7 +67,7 @@ var _ = Describe("A policy source", func() {
 		By("three hours having passed since it was to ask the repository again")
 		src := source.PolicySource.DeepCopy()
 		rig.UpdateStatus(ctx, suite.API, src, func() {
-			src.Status.NextAttemptAt = &metav1.Time{Time: time.Now().Add(-3 * time.Hour)}
+			src.Status.NextAttemptTime = &metav1.Time{Time: time.Now().Add(-3 * time.Hour)}
 		})
 		const why = "the manager was to ask the repository again 3h ago, and hasn't: is it running?"
 		out, errs, code = evenkeel(ctx, append([]string{"source", "get"}, named...)...)

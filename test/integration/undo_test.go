@@ -163,7 +163,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 				MatchError(ContainSubstring("an abort or an undo can't be taken back")))
 		}
 		forged := client.RawPatch(types.MergePatchType,
-			[]byte(`{"spec":{"requests":[{"action":"Undo","user":"mallory","time":"2026-01-01T00:00:00Z"}]}}`))
+			[]byte(`{"spec":{"requests":[{"action":"Undo","user":"mallory","requestTime":"2026-01-01T00:00:00Z"}]}}`))
 		asked := rem.DeepCopy()
 		Expect(suite.API.Patch(ctx, asked, forged)).To(Succeed())
 		Expect(asked.Spec.Requests).To(Equal(rem.Spec.Requests))

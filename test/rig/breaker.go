@@ -28,7 +28,7 @@ func (r *Rig) RemoveBreaker(ctx context.Context, name string) {
 		}
 		if cb.Spec.AsksOpen() {
 			if err := r.API.Patch(ctx, cb,
-				client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic","forcedOpenUntil":null}}`))); err != nil {
+				client.RawPatch(types.MergePatchType, []byte(`{"spec":{"mode":"Automatic","forcedOpenUntilTime":null}}`))); err != nil {
 				return client.IgnoreNotFound(err)
 			}
 		}

@@ -44,7 +44,7 @@ func PolicyFiles(name, namespace, state string, more ...string) map[string]strin
 #   severity: Medium
 #   admission: {action: Deny}
 #   match:
-#     resources: [{apiGroups: [""], kinds: [ConfigMap]}]
+#     kinds: [{apiGroups: [""], kinds: [ConfigMap]}]
 #     namespaces: [%[2]s]
 #     objectSelector: {matchLabels: {fixture: target}}
 `, name, namespace, state)

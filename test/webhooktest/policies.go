@@ -52,7 +52,7 @@ func NewPolicy(name, rego string, change ...func(*v1alpha1.ClusterRegoPolicy)) *
 			RunbookURL: "https://runbooks.example.com/" + name,
 			Rego:       v1alpha1.RegoSource{File: name + ".rego", Main: rego},
 			Match: v1alpha1.Match{
-				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 			Admission: v1alpha1.Admission{Action: v1alpha1.AdmissionDeny},
 		},
 	}
@@ -86,8 +86,8 @@ func WithOperations(ops ...v1alpha1.Operation) func(*v1alpha1.ClusterRegoPolicy)
 // WithResources adds kinds that a policy matches.
 func WithResources(group string, kinds ...string) func(*v1alpha1.ClusterRegoPolicy) {
 	return func(p *v1alpha1.ClusterRegoPolicy) {
-		p.Spec.Match.Resources = append(
-			p.Spec.Match.Resources, v1alpha1.ResourceMatch{APIGroups: []string{group}, Kinds: kinds})
+		p.Spec.Match.Kinds = append(
+			p.Spec.Match.Kinds, v1alpha1.KindMatch{APIGroups: []string{group}, Kinds: kinds})
 	}
 }
 

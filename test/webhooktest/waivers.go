@@ -40,7 +40,7 @@ func OfParts(operation v1alpha1.Operation, group, kind string, names ...v1alpha1
 	*v1alpha1.ClusterRegoPolicy) {
 	return func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Admission.Operations = []v1alpha1.Operation{operation}
-		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{
+		p.Spec.Match.Kinds = []v1alpha1.KindMatch{
 			{APIGroups: []string{group}, Kinds: []string{kind}, Subresources: names}}
 	}
 }

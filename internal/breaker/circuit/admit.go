@@ -36,7 +36,7 @@ type Verdict struct {
 // return only when all allow it; else a permit is taken and not used.
 //
 // No breaker (nil: unreadable or not there), one that a person holds open (spec.mode, until
-// spec.forcedOpenUntil) and one whose status can't be right allow nothing. Only a status with nothing at
+// spec.forcedOpenUntilTime) and one whose status can't be right allow nothing. Only a status with nothing at
 // all in it counts as that of a new, closed breaker.
 func Admit(
 	cb *v1alpha1.RemediationBreaker, remediation string, s v1alpha1.BreakerStrategy, now time.Time,

@@ -24,7 +24,7 @@ func breaker(mode v1alpha1.BreakerMode, st v1alpha1.RemediationBreakerStatus) *v
 
 func heldUntil(end time.Time) *v1alpha1.RemediationBreaker {
 	cb := breaker(v1alpha1.BreakerForcedOpen, v1alpha1.RemediationBreakerStatus{})
-	cb.Spec.ForcedOpenUntil = &metav1.Time{Time: end}
+	cb.Spec.ForcedOpenUntilTime = &metav1.Time{Time: end}
 	return cb
 }
 
@@ -118,17 +118,17 @@ func TestAdmit(t *testing.T) {
 			cb: breaker("", v1alpha1.RemediationBreakerStatus{Openings: 2}), reason: v1alpha1.ReasonInconsistentState,
 			state: open,
 		},
-		"Open without openedAt stays open past its time": {
-			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.OpenedAt = nil })),
+		"Open without openedTime stays open past its time": {
+			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.OpenedTime = nil })),
 			after: 40 * time.Minute, reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
-		"Open without nextProbeAt stays open": {
-			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.NextProbeAt = nil })),
+		"Open without nextProbeTime stays open": {
+			cb:    breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) { st.NextProbeTime = nil })),
 			after: 40 * time.Minute, reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 		"Open until before it opened stays open": {
 			cb: breaker("", with(opened, func(st *v1alpha1.RemediationBreakerStatus) {
-				st.NextProbeAt = at(-time.Hour)
+				st.NextProbeTime = at(-time.Hour)
 			})),
 			after: 40 * time.Minute, reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
@@ -158,7 +158,7 @@ func TestAdmit(t *testing.T) {
 		},
 		"Negative counters are open": {
 			cb: breaker("", v1alpha1.RemediationBreakerStatus{
-				State: closed, Openings: -1, Buckets: []v1alpha1.BreakerBucket{{Start: *at(0), Failures: -4}},
+				State: closed, Openings: -1, Buckets: []v1alpha1.BreakerBucket{{StartTime: *at(0), Failures: -4}},
 			}), plan: "a", reason: v1alpha1.ReasonInconsistentState, state: open,
 		},
 	}

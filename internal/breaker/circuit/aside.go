@@ -129,8 +129,8 @@ func Fault(failed map[string]int) []string {
 }
 
 func endedAt(s v1alpha1.RemediationStatus) time.Time {
-	if s.CompletedAt == nil {
+	if s.CompletionTime == nil {
 		return time.Time{}
 	}
-	return s.CompletedAt.Time
+	return s.CompletionTime.Time
 }

@@ -17,7 +17,7 @@ import (
 // ended is how a plan ended ago, with the namespaces in which it failed.
 func ended(ago time.Duration, reason string, in ...string) v1alpha1.RemediationStatus {
 	s := v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: reason, FailedIn: in,
-		CompletedAt: at(-ago)}
+		CompletionTime: at(-ago)}
 	switch reason {
 	case v1alpha1.ReasonAllTargetsSettled:
 		s.Phase = v1alpha1.PhaseSucceeded

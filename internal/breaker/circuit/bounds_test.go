@@ -30,7 +30,7 @@ func TestOutlived(t *testing.T) {
 		cb := &v1alpha1.RemediationBreaker{}
 		cb.CreationTimestamp = metav1.NewTime(start.Add(-tc.made))
 		if tc.opened > 0 {
-			cb.Status.OpenedAt = at(-tc.opened)
+			cb.Status.OpenedTime = at(-tc.opened)
 		}
 		if got := circuit.Outlived(cb, start); got != tc.want {
 			t.Errorf("%s: %s: got %t, want %t", name, tc.reason, got, tc.want)
@@ -70,7 +70,7 @@ func TestAtRest(t *testing.T) {
 		cb := breaker(tc.mode, tc.st)
 		cb.Generation = 2
 		if tc.until != 0 {
-			cb.Spec.ForcedOpenUntil = &metav1.Time{Time: start.Add(tc.until)}
+			cb.Spec.ForcedOpenUntilTime = &metav1.Time{Time: start.Add(tc.until)}
 		}
 		if got := circuit.AtRest(cb, start); got != tc.want {
 			t.Errorf("%s: got %t, want %t", name, got, tc.want)
@@ -80,7 +80,7 @@ func TestAtRest(t *testing.T) {
 
 // A day after the last outcome, and not a moment before, a breaker has nothing to remember.
 func TestIdleAfterADay(t *testing.T) {
-	cb := breaker("", v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, LastOutcomeAt: at(0)})
+	cb := breaker("", v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, LastOutcomeTime: at(0)})
 	for after, want := range map[time.Duration]bool{24*time.Hour - 1: false, 24 * time.Hour: true} {
 		if got := circuit.Idle(cb, start.Add(after)); got != want {
 			t.Errorf("after %s: got %t, want %t", after, got, want)
@@ -154,7 +154,7 @@ func TestOnlyAnEmptyStatusIsNew(t *testing.T) {
 			v1alpha1.BreakerOpen},
 		"a failing namespace": {v1alpha1.RemediationBreakerStatus{FailingNamespaces: []v1alpha1.FailingNamespace{{}}},
 			v1alpha1.BreakerOpen},
-		"an opening": {v1alpha1.RemediationBreakerStatus{RecentOpenings: []metav1.MicroTime{*at(0)}},
+		"an opening": {v1alpha1.RemediationBreakerStatus{RecentOpeningTimes: []metav1.MicroTime{*at(0)}},
 			v1alpha1.BreakerOpen},
 		"a condition": {v1alpha1.RemediationBreakerStatus{Conditions: []metav1.Condition{{Type: "Ready"}}},
 			v1alpha1.BreakerOpen},
@@ -169,7 +169,7 @@ func TestOnlyAnEmptyStatusIsNew(t *testing.T) {
 // A probe of the global breaker that fails in one namespace keeps its permit until its plan has ended.
 func TestAProbeKeepsItsPermitUntilItsPlanEnds(t *testing.T) {
 	opened := global(t, "ax-", "by-", "ax-")
-	now := opened.NextProbeAt.Time
+	now := opened.NextProbeTime.Time
 	st, _ := circuit.Admit(breaker("", opened), "a", v1alpha1.BreakerStrategy{}, now, time.Hour)
 	fail := func(kind circuit.EventType) {
 		e := circuit.Event{Type: kind, Key: string(kind), Remediation: "a", Policy: "a", Namespaces: []string{"eve"}}
@@ -200,7 +200,7 @@ func TestWhatAStormIsMeasuredFrom(t *testing.T) {
 	}
 	type in = map[string]int32
 	moved := storm(scan(0, in{"a": 10}), scan(m, in{"b": 10}))
-	want := []v1alpha1.BreakerStormBucket{{Start: metav1.NewMicroTime(start), Least: 10,
+	want := []v1alpha1.BreakerStormBucket{{StartTime: metav1.NewMicroTime(start), Least: 10,
 		Namespaces: []v1alpha1.ViolatingNamespace{{Namespace: "b", Violating: 10}}}}
 	if diff := cmp.Diff(want, moved.Storm.Buckets); diff != "" {
 		t.Errorf("as many elsewhere: what is known is where they are now (-want +got)\n%s", diff)
@@ -229,7 +229,7 @@ func TestOutcomesOfANearFutureStayWhereTheyAre(t *testing.T) {
 	counted := func(ahead time.Duration) time.Time {
 		st := circuit.Next(v1alpha1.RemediationBreakerStatus{}, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, s,
 			start.Add(ahead))
-		return circuit.Tick(st, s, start).Buckets[0].Start.Time
+		return circuit.Tick(st, s, start).Buckets[0].StartTime.Time
 	}
 	for ahead, want := range map[time.Duration]time.Duration{10 * time.Minute: 10 * time.Minute,
 		2 * time.Hour: 30 * time.Minute} {
@@ -240,7 +240,7 @@ func TestOutcomesOfANearFutureStayWhereTheyAre(t *testing.T) {
 }
 
 func TestBucketsOfOneStartAreJoined(t *testing.T) {
-	one := v1alpha1.BreakerBucket{Start: metav1.NewMicroTime(start), Failures: 1}
+	one := v1alpha1.BreakerBucket{StartTime: metav1.NewMicroTime(start), Failures: 1}
 	st := circuit.Tick(v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed,
 		Buckets: []v1alpha1.BreakerBucket{one, one}},
 		v1alpha1.BreakerStrategy{}, start)
@@ -265,8 +265,8 @@ func TestNegativeLimits(t *testing.T) {
 	minus := metav1.Duration{Duration: -time.Hour}
 	st := circuit.Next(v1alpha1.RemediationBreakerStatus{}, circuit.Event{Type: circuit.TargetFailed, Key: "k"},
 		v1alpha1.BreakerStrategy{ConsecutiveFailures: -1, Window: minus, Cooldown: minus}, start)
-	if st.State != v1alpha1.BreakerOpen || !st.NextProbeAt.Time.Equal(start.Add(v1alpha1.DefaultBreakerCooldown)) {
-		t.Errorf("one failure makes it %s until %v, want Open for %s", st.State, st.NextProbeAt,
+	if st.State != v1alpha1.BreakerOpen || !st.NextProbeTime.Time.Equal(start.Add(v1alpha1.DefaultBreakerCooldown)) {
+		t.Errorf("one failure makes it %s until %v, want Open for %s", st.State, st.NextProbeTime,
 			v1alpha1.DefaultBreakerCooldown)
 	}
 }

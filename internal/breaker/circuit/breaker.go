@@ -97,7 +97,7 @@ func Next(st v1alpha1.RemediationBreakerStatus, e Event, s v1alpha1.BreakerStrat
 }
 
 // Tick is the status that time alone makes of st at now: the window moves on, an
-// open breaker turns half-open at nextProbeAt, and a permit that lapsed is free
+// open breaker turns half-open at nextProbeTime, and a permit that lapsed is free
 // again. A status that can't be right becomes open. Doing it
 // twice at one time changes nothing.
 func Tick(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy,
@@ -139,7 +139,7 @@ func tick(in v1alpha1.RemediationBreakerStatus, l limits, now time.Time) v1alpha
 	}
 	if ahead {
 		st.Reason, st.Message = v1alpha1.ReasonClockWentBack,
-			messageOpen(messageAhead, st.OnlyNamespace, st.NextProbeAt.Time)
+			messageOpen(messageAhead, st.OnlyNamespace, st.NextProbeTime.Time)
 	}
 	elapse(&st, now)
 	return st
@@ -150,7 +150,7 @@ func elapse(st *v1alpha1.RemediationBreakerStatus, now time.Time) {
 	switch st.State {
 	case v1alpha1.BreakerClosed:
 	case v1alpha1.BreakerOpen:
-		if !now.Before(st.NextProbeAt.Time) {
+		if !now.Before(st.NextProbeTime.Time) {
 			halfOpen(st)
 		}
 	case v1alpha1.BreakerHalfOpen:
@@ -160,11 +160,11 @@ func elapse(st *v1alpha1.RemediationBreakerStatus, now time.Time) {
 			}
 			return
 		}
-		if now.Before(st.NextProbeAt.Time) {
+		if now.Before(st.NextProbeTime.Time) {
 			// The clock went back: the promise of the opening still stands.
 			st.State = v1alpha1.BreakerOpen
 			st.Reason, st.Message = v1alpha1.ReasonClockWentBack,
-				messageOpen(messageClockWentBack, st.OnlyNamespace, st.NextProbeAt.Time)
+				messageOpen(messageClockWentBack, st.OnlyNamespace, st.NextProbeTime.Time)
 		}
 	}
 }
@@ -221,17 +221,17 @@ func probe(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Ti
 // its openings demote nobody.
 func trip(st *v1alpha1.RemediationBreakerStatus, reason, why, only string, l limits, now time.Time) {
 	if st.OnlyNamespace != "" && only != st.OnlyNamespace {
-		st.Openings, st.NextProbeAt = int32(len(recent(st.RecentOpenings, now))), nil //nolint:gosec // at most three.
+		st.Openings, st.NextProbeTime = int32(len(recent(st.RecentOpeningTimes, now))), nil //nolint:gosec // at most three.
 	}
 	st.Openings = add(st.Openings, 1)
 	next := now.Add(l.openFor(st.Openings))
-	if st.NextProbeAt != nil && st.NextProbeAt.After(next) {
-		next = st.NextProbeAt.Time
+	if st.NextProbeTime != nil && st.NextProbeTime.After(next) {
+		next = st.NextProbeTime.Time
 	}
 	st.State, st.OnlyNamespace = v1alpha1.BreakerOpen, only
-	st.OpenedAt, st.NextProbeAt = MicroTime(now), MicroTime(next)
+	st.OpenedTime, st.NextProbeTime = MicroTime(now), MicroTime(next)
 	if only == "" {
-		st.RecentOpenings = recent(append(slices.Clone(st.RecentOpenings), *st.OpenedAt), now)
+		st.RecentOpeningTimes = recent(append(slices.Clone(st.RecentOpeningTimes), *st.OpenedTime), now)
 	}
 	st.Permit, st.HalfOpenSuccesses = nil, 0
 	st.Reason, st.Message = prose.ShortenCharacters(reason, maxReason), messageOpen(why, only, next)
@@ -247,10 +247,10 @@ func halfOpen(st *v1alpha1.RemediationBreakerStatus) {
 	st.Reason, st.Message = v1alpha1.ReasonProbing, messageProbing(0)
 }
 
-// closed keeps openedAt, for people to read.
+// closed keeps openedTime, for people to read.
 func closed(st *v1alpha1.RemediationBreakerStatus, reason, message string) {
 	st.State = v1alpha1.BreakerClosed
-	st.NextProbeAt, st.Permit, st.HalfOpenSuccesses, st.OnlyNamespace = nil, nil, 0, ""
+	st.NextProbeTime, st.Permit, st.HalfOpenSuccesses, st.OnlyNamespace = nil, nil, 0, ""
 	st.Reason, st.Message = reason, message
 }
 

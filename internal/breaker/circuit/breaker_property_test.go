@@ -70,17 +70,17 @@ func drawStatus(t *rapid.T) v1alpha1.RemediationBreakerStatus {
 	st := v1alpha1.RemediationBreakerStatus{
 		State: v1alpha1.BreakerState(
 			rapid.SampledFrom([]string{"", "Closed", "Open", "HalfOpen", "open"}).Draw(t, "state")),
-		OpenedAt: when("openedAt"), NextProbeAt: when("nextProbeAt"),
+		OpenedTime: when("openedTime"), NextProbeTime: when("nextProbeTime"),
 		Reason: "Any", Message: "Any.",
 		Openings: n.Draw(t, "openings"), ConsecutiveFailures: n.Draw(t, "row"),
 		HalfOpenSuccesses: n.Draw(t, "half-open successes"),
 	}
 	if rapid.Bool().Draw(t, "storm") {
-		st.Storm = &v1alpha1.BreakerStorm{Revision: "r1", Violating: n.Draw(t, "violating"), SampledAt: *at(0),
-			Buckets: []v1alpha1.BreakerStormBucket{{Start: *at(time.Hour), Least: n.Draw(t, "least")}}}
+		st.Storm = &v1alpha1.BreakerStorm{Revision: "r1", Violating: n.Draw(t, "violating"), SampledTime: *at(0),
+			Buckets: []v1alpha1.BreakerStormBucket{{StartTime: *at(time.Hour), Least: n.Draw(t, "least")}}}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "recent openings") {
-		st.RecentOpenings = append(st.RecentOpenings,
+		st.RecentOpeningTimes = append(st.RecentOpeningTimes,
 			*at(time.Duration(rapid.Int64Range(-int64(30*time.Hour), int64(time.Hour)).Draw(t, "opening"))))
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "buckets") {
@@ -89,7 +89,7 @@ func drawStatus(t *rapid.T) v1alpha1.RemediationBreakerStatus {
 			start = &metav1.MicroTime{}
 		}
 		st.Buckets = append(st.Buckets,
-			v1alpha1.BreakerBucket{Start: *start, Successes: n.Draw(t, "s"), Failures: n.Draw(t, "f")})
+			v1alpha1.BreakerBucket{StartTime: *start, Successes: n.Draw(t, "s"), Failures: n.Draw(t, "f")})
 	}
 	if rapid.Bool().Draw(t, "permit") {
 		st.Permit = &v1alpha1.BreakerPermit{Remediation: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "holder")}
@@ -107,9 +107,9 @@ func requireSound(t *rapid.T, st v1alpha1.RemediationBreakerStatus) {
 	switch st.State {
 	case v1alpha1.BreakerClosed:
 	case v1alpha1.BreakerOpen, v1alpha1.BreakerHalfOpen:
-		if st.OpenedAt.IsZero() || st.NextProbeAt.IsZero() || st.NextProbeAt.Time.Before(st.OpenedAt.Time) ||
+		if st.OpenedTime.IsZero() || st.NextProbeTime.IsZero() || st.NextProbeTime.Time.Before(st.OpenedTime.Time) ||
 			st.Openings < 1 {
-			t.Fatalf("%s from %v until %v at opening %d", st.State, st.OpenedAt, st.NextProbeAt, st.Openings)
+			t.Fatalf("%s from %v until %v at opening %d", st.State, st.OpenedTime, st.NextProbeTime, st.Openings)
 		}
 	default:
 		t.Fatalf("state %q", st.State)
@@ -117,8 +117,8 @@ func requireSound(t *rapid.T, st v1alpha1.RemediationBreakerStatus) {
 	if (st.Permit != nil && st.State != v1alpha1.BreakerHalfOpen) || st.Reason == "" || st.Message == "" {
 		t.Fatalf("%s with permit %v, reason %q, message %q", st.State, st.Permit, st.Reason, st.Message)
 	}
-	if len(st.RecentOpenings) > 3 || st.Storm != nil && len(st.Storm.Buckets) > 6 {
-		t.Fatalf("%d openings, storm %+v", len(st.RecentOpenings), st.Storm)
+	if len(st.RecentOpeningTimes) > 3 || st.Storm != nil && len(st.Storm.Buckets) > 6 {
+		t.Fatalf("%d openings, storm %+v", len(st.RecentOpeningTimes), st.Storm)
 	}
 	if len(st.Buckets) > 6 || len(st.Recorded) > 64 || len([]rune(st.Message)) > 1024 {
 		t.Fatalf("%d buckets, %d recorded, message of %d", len(st.Buckets), len(st.Recorded), len([]rune(st.Message)))
@@ -129,7 +129,7 @@ func requireSound(t *rapid.T, st v1alpha1.RemediationBreakerStatus) {
 		}
 	}
 	for i, b := range st.Buckets {
-		if b.Successes < 0 || b.Failures < 0 || (i > 0 && !st.Buckets[i-1].Start.Time.Before(b.Start.Time)) {
+		if b.Successes < 0 || b.Failures < 0 || (i > 0 && !st.Buckets[i-1].StartTime.Time.Before(b.StartTime.Time)) {
 			t.Fatalf("buckets %v", st.Buckets)
 		}
 	}
@@ -173,8 +173,8 @@ func TestABreakerKeepsItsWordWhateverHappens(t *testing.T) {
 			}
 			requireSound(t, st)
 			promised = time.Time{}
-			if st.NextProbeAt != nil {
-				promised = st.NextProbeAt.Time
+			if st.NextProbeTime != nil {
+				promised = st.NextProbeTime.Time
 			}
 		}
 	})
@@ -239,10 +239,10 @@ func TestEachOpeningDoublesTheCooldownUpToADay(t *testing.T) {
 		now, want := start, min(cooldown, 24*time.Hour)
 		st := circuit.Next(v1alpha1.RemediationBreakerStatus{}, circuit.Event{Type: circuit.CanaryFailed}, s, now)
 		for opening := range int32(25) {
-			if got := st.NextProbeAt.Sub(st.OpenedAt.Time); got != want || st.Openings != opening+1 {
+			if got := st.NextProbeTime.Sub(st.OpenedTime.Time); got != want || st.Openings != opening+1 {
 				t.Fatalf("opening %d (counted as %d) lasts %s, want %s", opening+1, st.Openings, got, want)
 			}
-			now = st.NextProbeAt.Time
+			now = st.NextProbeTime.Time
 			st = circuit.Next(st, circuit.Event{Type: rapid.SampledFrom(events[1:3]).Draw(t, "failure")}, s, now)
 			want = min(2*want, 24*time.Hour)
 		}

@@ -41,7 +41,7 @@ func outcomes(st v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy,
 // halfOpen is a breaker that has cooled down by start, with or without a permit.
 func halfOpen(holder string) v1alpha1.RemediationBreakerStatus {
 	st := v1alpha1.RemediationBreakerStatus{
-		State: v1alpha1.BreakerHalfOpen, OpenedAt: at(-time.Hour), NextProbeAt: at(-time.Minute), Openings: 1,
+		State: v1alpha1.BreakerHalfOpen, OpenedTime: at(-time.Hour), NextProbeTime: at(-time.Minute), Openings: 1,
 	}
 	if holder != "" {
 		st.Permit = &v1alpha1.BreakerPermit{Remediation: holder, ExpirationTime: *at(time.Hour)}
@@ -70,7 +70,7 @@ func gistOf(st v1alpha1.RemediationBreakerStatus) gist {
 		BucketsLen: len(st.Buckets),
 	}
 	if st.State == v1alpha1.BreakerOpen {
-		g.OpenFor = st.NextProbeAt.Sub(st.OpenedAt.Time)
+		g.OpenFor = st.NextProbeTime.Sub(st.OpenedTime.Time)
 	}
 	return g
 }
@@ -209,7 +209,7 @@ func TestMessagesNameTheBreakerToReset(t *testing.T) {
 	st := circuit.Open(v1alpha1.RemediationBreakerStatus{}, "R", strings.Repeat("é", 5000), v1alpha1.BreakerStrategy{},
 		start)
 	for range 3 {
-		st.RecentOpenings = append(st.RecentOpenings, *circuit.MicroTime(start))
+		st.RecentOpeningTimes = append(st.RecentOpeningTimes, *circuit.MicroTime(start))
 	}
 	st = circuit.Demotion(st, "r1", start)
 	if st.Demoted == nil {

@@ -69,7 +69,7 @@ func Burn(st v1alpha1.RemediationBreakerStatus, a Answer, s v1alpha1.BreakerStra
 	if a.Err != nil {
 		err = a.Err
 	}
-	record := &v1alpha1.BreakerSLO{SampledAt: *MicroTime(now)}
+	record := &v1alpha1.BreakerSLO{SampledTime: *MicroTime(now)}
 	st.SLO = record
 	if err != nil {
 		record.Verdict, record.Message = v1alpha1.SLOUnknown,
@@ -97,7 +97,7 @@ func SLODue(st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, h
 	if st.SLO == nil {
 		return true
 	}
-	age := now.Sub(st.SLO.SampledAt.Time)
+	age := now.Sub(st.SLO.SampledTime.Time)
 	return age < 0 || age >= holds
 }
 

@@ -22,30 +22,30 @@ func clampFuture(st *v1alpha1.RemediationBreakerStatus, now time.Time) (reopened
 	if st.Permit != nil && st.Permit.ExpirationTime.After(now.Add(maxPermit)) {
 		st.Permit.ExpirationTime = *MicroTime(now.Add(maxPermit))
 	}
-	for i := range st.RecentOpenings {
-		if st.RecentOpenings[i].After(limit) {
-			st.RecentOpenings[i] = *MicroTime(now)
+	for i := range st.RecentOpeningTimes {
+		if st.RecentOpeningTimes[i].After(limit) {
+			st.RecentOpeningTimes[i] = *MicroTime(now)
 		}
 	}
-	if st.LastOutcomeAt != nil && st.LastOutcomeAt.After(limit) {
-		st.LastOutcomeAt = MicroTime(now)
+	if st.LastOutcomeTime != nil && st.LastOutcomeTime.After(limit) {
+		st.LastOutcomeTime = MicroTime(now)
 	}
 	return clampOpening(st, limit, now) && st.State == v1alpha1.BreakerOpen
 }
 
 // clampOpening takes back the times of an opening.
 func clampOpening(st *v1alpha1.RemediationBreakerStatus, limit, now time.Time) (changed bool) {
-	if st.OpenedAt != nil && st.OpenedAt.After(limit) {
+	if st.OpenedTime != nil && st.OpenedTime.After(limit) {
 		cooldown := time.Duration(0)
-		if st.NextProbeAt != nil {
-			cooldown = min(max(st.NextProbeAt.Sub(st.OpenedAt.Time), 0), v1alpha1.MaxBreakerCooldown)
-			st.NextProbeAt = MicroTime(now.Add(cooldown))
+		if st.NextProbeTime != nil {
+			cooldown = min(max(st.NextProbeTime.Sub(st.OpenedTime.Time), 0), v1alpha1.MaxBreakerCooldown)
+			st.NextProbeTime = MicroTime(now.Add(cooldown))
 		}
-		st.OpenedAt, changed = MicroTime(now), true
+		st.OpenedTime, changed = MicroTime(now), true
 	}
 	// No cooldown is longer, so that a promise beyond it is none.
-	if st.NextProbeAt != nil && st.NextProbeAt.After(now.Add(2*trustAhead)) {
-		st.NextProbeAt, changed = MicroTime(now.Add(trustAhead)), true
+	if st.NextProbeTime != nil && st.NextProbeTime.After(now.Add(2*trustAhead)) {
+		st.NextProbeTime, changed = MicroTime(now.Add(trustAhead)), true
 	}
 	return changed
 }

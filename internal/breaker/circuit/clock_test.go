@@ -22,7 +22,7 @@ func TestTimesOfAFutureAreBelievedForADayAtMost(t *testing.T) {
 		return st
 	}
 	far := opened(0)
-	far.NextProbeAt = at(year)
+	far.NextProbeTime = at(year)
 	cases := map[string]struct {
 		reason string
 		from   v1alpha1.RemediationBreakerStatus
@@ -37,7 +37,7 @@ func TestTimesOfAFutureAreBelievedForADayAtMost(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			st := circuit.Tick(tc.from, s, start)
-			if again := circuit.Tick(st, s, start); !again.NextProbeAt.Equal(st.NextProbeAt) ||
+			if again := circuit.Tick(st, s, start); !again.NextProbeTime.Equal(st.NextProbeTime) ||
 				again.Message != st.Message {
 				t.Errorf("looking twice changes it: %+v, then %+v", st, again)
 			}
@@ -45,7 +45,7 @@ func TestTimesOfAFutureAreBelievedForADayAtMost(t *testing.T) {
 				t.Errorf("%s\na second before %s it is %s", tc.reason, tc.open, before.State)
 			}
 			if after := circuit.Tick(st, s, start.Add(tc.open)); after.State != v1alpha1.BreakerHalfOpen {
-				t.Errorf("%s\nafter %s it is %s until %s", tc.reason, tc.open, after.State, after.NextProbeAt)
+				t.Errorf("%s\nafter %s it is %s until %s", tc.reason, tc.open, after.State, after.NextProbeTime)
 			}
 		})
 	}
@@ -60,8 +60,8 @@ func TestWhatElseAWrongClockWroteAhead(t *testing.T) {
 		t.Errorf("a permit lasts until %+v", st.Permit)
 	}
 	st := circuit.Tick(v1alpha1.RemediationBreakerStatus{
-		State: v1alpha1.BreakerClosed, Reason: "Any", RecentOpenings: []metav1.MicroTime{*year, *year}}, s, start)
-	if st = circuit.Demotion(st, "r", start.Add(25*time.Hour)); len(st.RecentOpenings) != 0 {
-		t.Errorf("openings of a year ahead count a day later: %v", st.RecentOpenings)
+		State: v1alpha1.BreakerClosed, Reason: "Any", RecentOpeningTimes: []metav1.MicroTime{*year, *year}}, s, start)
+	if st = circuit.Demotion(st, "r", start.Add(25*time.Hour)); len(st.RecentOpeningTimes) != 0 {
+		t.Errorf("openings of a year ahead count a day later: %v", st.RecentOpeningTimes)
 	}
 }

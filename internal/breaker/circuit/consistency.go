@@ -44,14 +44,14 @@ func inconsistency(st *v1alpha1.RemediationBreakerStatus) string {
 
 func inconsistentOpening(st *v1alpha1.RemediationBreakerStatus) string {
 	switch {
-	case st.OpenedAt.IsZero():
-		return fmt.Sprintf("The breaker is %s without openedAt.", st.State)
-	case st.NextProbeAt.IsZero():
-		return fmt.Sprintf("The breaker is %s without nextProbeAt.", st.State)
+	case st.OpenedTime.IsZero():
+		return fmt.Sprintf("The breaker is %s without openedTime.", st.State)
+	case st.NextProbeTime.IsZero():
+		return fmt.Sprintf("The breaker is %s without nextProbeTime.", st.State)
 	case st.Openings == 0:
 		return fmt.Sprintf("The breaker is %s but counts no opening.", st.State)
-	case st.NextProbeAt.Time.Before(st.OpenedAt.Time):
-		return "The breaker's nextProbeAt is before its openedAt."
+	case st.NextProbeTime.Time.Before(st.OpenedTime.Time):
+		return "The breaker's nextProbeTime is before its openedTime."
 	case st.Permit != nil && st.State == v1alpha1.BreakerOpen:
 		return "The breaker is open but has a permit, which only a half-open one has."
 	case st.Permit != nil && (st.Permit.Remediation == "" || st.Permit.ExpirationTime.IsZero()):

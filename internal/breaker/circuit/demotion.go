@@ -27,17 +27,17 @@ func Demotion(st v1alpha1.RemediationBreakerStatus, revision string, now time.Ti
 	out := *st.DeepCopy()
 	switch {
 	case out.Demoted == nil:
-		out.RecentOpenings = recent(out.RecentOpenings, now)
-		if len(out.RecentOpenings) >= openingsToDemote {
+		out.RecentOpeningTimes = recent(out.RecentOpeningTimes, now)
+		if len(out.RecentOpeningTimes) >= openingsToDemote {
 			out.Demoted = &v1alpha1.BreakerDemotion{
-				At: *MicroTime(now), Revision: revision, Message: messageDemoted(out.Reason)}
+				StartTime: *MicroTime(now), Revision: revision, Message: messageDemoted(out.Reason)}
 		}
 	case revision == "" || revision == out.Demoted.Revision:
 	case out.Demoted.Revision == "":
 		out.Demoted.Revision = revision
 	default:
 		// The openings spoke of the revision that is gone.
-		out.Demoted, out.RecentOpenings = nil, nil
+		out.Demoted, out.RecentOpeningTimes = nil, nil
 	}
 	return out
 }
@@ -72,10 +72,10 @@ func Reset(cb *v1alpha1.RemediationBreaker, now time.Time) (st v1alpha1.Remediat
 		by, reason = asked.User, asked.Reason
 	}
 	out := v1alpha1.RemediationBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration,
-		OpenedAt: cb.Status.OpenedAt, LastOutcomeAt: cb.Status.LastOutcomeAt,
+		OpenedTime: cb.Status.OpenedTime, LastOutcomeTime: cb.Status.LastOutcomeTime,
 		Recorded: cb.Status.Recorded, Mode: cb.Status.Mode, Conditions: cb.Status.Conditions,
 		LastHandledResetToken: token,
-		LastReset:             &v1alpha1.BreakerResetRecord{By: by, At: *MicroTime(now), Reason: reason}}
+		LastReset:             &v1alpha1.BreakerResetRecord{By: by, ResetTime: *MicroTime(now), Reason: reason}}
 	closed(&out, v1alpha1.ReasonReset, messageReset(out.LastReset))
 	return *out.DeepCopy(), true
 }
@@ -96,7 +96,7 @@ const outlives = 7 * 24 * time.Hour
 // Outlived says whether a breaker whose policy is gone has been kept for long enough.
 func Outlived(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
 	since := cb.CreationTimestamp.Time
-	if at := cb.Status.OpenedAt; at != nil && at.After(since) {
+	if at := cb.Status.OpenedTime; at != nil && at.After(since) {
 		since = at.Time
 	}
 	return now.Sub(since) >= outlives
@@ -119,7 +119,7 @@ func letGo(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
 // it open, and no outcome was counted for a day since it was made.
 func Idle(cb *v1alpha1.RemediationBreaker, now time.Time) bool {
 	since := cb.CreationTimestamp.Time
-	for _, at := range []*metav1.MicroTime{cb.Status.LastOutcomeAt, cb.Status.OpenedAt} {
+	for _, at := range []*metav1.MicroTime{cb.Status.LastOutcomeTime, cb.Status.OpenedTime} {
 		if at != nil && at.After(since) {
 			since = at.Time
 		}
@@ -136,14 +136,14 @@ func Due(st *v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrategy, now 
 			next = t
 		}
 	}
-	if st.State == v1alpha1.BreakerOpen && st.NextProbeAt != nil {
-		at(st.NextProbeAt.Time)
+	if st.State == v1alpha1.BreakerOpen && st.NextProbeTime != nil {
+		at(st.NextProbeTime.Time)
 	}
 	if st.Permit != nil {
 		at(st.Permit.ExpirationTime.Time)
 	}
 	if len(st.Buckets) > 0 {
-		at(st.Buckets[0].Start.Add(v1alpha1.MaxBreakerBuckets * limitsOf(s).width()))
+		at(st.Buckets[0].StartTime.Add(v1alpha1.MaxBreakerBuckets * limitsOf(s).width()))
 	}
 	if next.IsZero() {
 		return 0

@@ -82,8 +82,8 @@ func TestADemotionOfAnUnknownRevisionTakesTheNextOneKnown(t *testing.T) {
 	if st.Demoted == nil || st.Demoted.Revision != "r1" {
 		t.Fatalf("demoted: %+v, want still, of r1", st.Demoted)
 	}
-	if st = circuit.Demotion(st, "r2", start.Add(3*time.Hour)); st.Demoted != nil || len(st.RecentOpenings) != 0 {
-		t.Errorf("a new revision leaves %+v and %d openings", st.Demoted, len(st.RecentOpenings))
+	if st = circuit.Demotion(st, "r2", start.Add(3*time.Hour)); st.Demoted != nil || len(st.RecentOpeningTimes) != 0 {
+		t.Errorf("a new revision leaves %+v and %d openings", st.Demoted, len(st.RecentOpeningTimes))
 	}
 }
 
@@ -108,10 +108,10 @@ func TestReset(t *testing.T) {
 		t.Fatal("a reset that was asked for isn't carried out")
 	}
 	want := v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Reason: v1alpha1.ReasonReset,
-		Message:  "Reset by alice@example.com: the registry is back. The count starts afresh.",
-		OpenedAt: opened.OpenedAt, LastOutcomeAt: opened.LastOutcomeAt, Recorded: []string{"k"},
+		Message:    "Reset by alice@example.com: the registry is back. The count starts afresh.",
+		OpenedTime: opened.OpenedTime, LastOutcomeTime: opened.LastOutcomeTime, Recorded: []string{"k"},
 		LastHandledResetToken: "1",
-		LastReset: &v1alpha1.BreakerResetRecord{By: "alice@example.com", At: *at(3 * time.Hour),
+		LastReset: &v1alpha1.BreakerResetRecord{By: "alice@example.com", ResetTime: *at(3 * time.Hour),
 			Reason: "the registry is back."}}
 	if diff := cmp.Diff(want, st); diff != "" {
 		t.Errorf("after the reset (-want +got):\n%s", diff)
@@ -166,7 +166,7 @@ func TestAResetMakesAnyStatusSound(t *testing.T) {
 		}
 		requireSound(t, got)
 		if got.State != v1alpha1.BreakerClosed || got.Openings != 0 || got.Demoted != nil ||
-			len(got.RecentOpenings) != 0 || got.Outcomes != 0 {
+			len(got.RecentOpeningTimes) != 0 || got.Outcomes != 0 {
 			t.Fatalf("a reset leaves %+v", got)
 		}
 		if next := circuit.Tick(got, drawLimits(t), drawTime(t, start)); next.State != v1alpha1.BreakerClosed {

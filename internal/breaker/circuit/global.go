@@ -70,7 +70,7 @@ func ReleaseGlobal(in v1alpha1.RemediationBreakerStatus, s v1alpha1.BreakerStrat
 	l := limitsOf(s)
 	setWindow(&st, roll(st.Buckets, l, now))
 	if reason, why := tripped(&st, Event{Type: TargetFailed}.ForGlobal(), l, now); reason != "" {
-		st.Reason, st.Message = reason, messageOpen(why, "", st.NextProbeAt.Time)
+		st.Reason, st.Message = reason, messageOpen(why, "", st.NextProbeTime.Time)
 		return st
 	}
 	st.Openings--
@@ -100,7 +100,7 @@ func blameNamespaces(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Ti
 			return slices.Contains(in, f.Namespace)
 		})
 		for _, namespace := range in {
-			list = append(list, v1alpha1.FailingNamespace{Namespace: namespace, LastFailedAt: *MicroTime(now),
+			list = append(list, v1alpha1.FailingNamespace{Namespace: namespace, LastFailedTime: *MicroTime(now),
 				InRow: true})
 		}
 		list = list[max(len(list)-maxFailingNamespaces, 0):]
@@ -113,9 +113,9 @@ func blameNamespaces(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Ti
 // breaker that isn't closed keeps what has opened it.
 func forgiveNamespaces(st *v1alpha1.RemediationBreakerStatus, l limits, now time.Time) {
 	st.FailingNamespaces = unforgiven(st.FailingNamespaces, now, func(f *v1alpha1.FailingNamespace) *metav1.MicroTime {
-		return &f.LastFailedAt
+		return &f.LastFailedTime
 	},
 		func(f v1alpha1.FailingNamespace) bool {
-			return f.InRow || inWindow(f.LastFailedAt, l, now) || st.State != v1alpha1.BreakerClosed
+			return f.InRow || inWindow(f.LastFailedTime, l, now) || st.State != v1alpha1.BreakerClosed
 		})
 }

@@ -139,7 +139,7 @@ func TestReleaseGlobal(t *testing.T) {
 		return circuit.Open(st, v1alpha1.ReasonPolicyBreakersOpen, circuit.MessagePolicyBreakersOpen(3), s, start)
 	}
 	if st := circuit.ReleaseGlobal(held(v1alpha1.RemediationBreakerStatus{}), s,
-		start); st.State != v1alpha1.BreakerClosed || st.Openings != 0 || st.NextProbeAt != nil {
+		start); st.State != v1alpha1.BreakerClosed || st.Openings != 0 || st.NextProbeTime != nil {
 		t.Errorf("it stays %s with %d openings", st.State, st.Openings)
 	}
 	row := held(global(t, "ax-", "by-"))

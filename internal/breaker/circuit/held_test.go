@@ -49,7 +49,7 @@ func TestABreakersStatusIsTrueWhileAPersonHoldsItOpen(t *testing.T) {
 				spec.Mode = v1alpha1.BreakerForcedOpen
 			}
 			if tc.left != 0 {
-				spec.ForcedOpenUntil = &metav1.Time{Time: end}
+				spec.ForcedOpenUntilTime = &metav1.Time{Time: end}
 			}
 			if diff := cmp.Diff(tc.want, Held(tc.in, spec, end.Add(-tc.left))); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)

@@ -54,7 +54,7 @@ func Held(in v1alpha1.RemediationBreakerStatus, spec *v1alpha1.RemediationBreake
 	st, forced := *in.DeepCopy(), spec.ForcedOpen(now)
 	switch atRest := st.State == "" || st.State == v1alpha1.BreakerClosed; {
 	case forced && atRest:
-		st.Reason, st.Message = v1alpha1.ReasonForcedOpen, messageHeldOpen(spec.ForcedOpenUntil)
+		st.Reason, st.Message = v1alpha1.ReasonForcedOpen, messageHeldOpen(spec.ForcedOpenUntilTime)
 	case !forced && st.Reason == v1alpha1.ReasonForcedOpen:
 		st.Reason, st.Message = v1alpha1.ReasonWithinLimits, messageWithinLimits
 	}
@@ -122,8 +122,8 @@ func messageHeldOpen(until *metav1.Time) string {
 
 func messageForced(cb *v1alpha1.RemediationBreaker) string {
 	until := " until"
-	if cb.Spec.ForcedOpenUntil != nil {
-		until = v1alpha1.UntilText(cb.Spec.ForcedOpenUntil) + ", or until"
+	if cb.Spec.ForcedOpenUntilTime != nil {
+		until = v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime) + ", or until"
 	}
 	return fmt.Sprintf("Circuit breaker %s is held open by a person (spec.mode: ForcedOpen); no new write%s "+
 		`somebody releases it: evenkeel breaker close %s --reason "..."`, cb.Name, until, cb.Name)
@@ -136,7 +136,7 @@ func messageRefused(breaker string, st *v1alpha1.RemediationBreakerStatus) strin
 	}
 	return fmt.Sprintf(
 		"Circuit breaker %s is open%s (%s); wait until %s, or, once the cause is dealt with, start it afresh: "+
-			commandReset+`%s --reason "..."`, breaker, where, st.Reason, stamp(st.NextProbeAt.Time), breaker)
+			commandReset+`%s --reason "..."`, breaker, where, st.Reason, stamp(st.NextProbeTime.Time), breaker)
 }
 
 func messageHeld(breaker string, p *v1alpha1.BreakerPermit) string {

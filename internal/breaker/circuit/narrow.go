@@ -19,7 +19,7 @@ func blamed(st *v1alpha1.RemediationBreakerStatus, e Event, reason string, l lim
 		return alone(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool { return f.InRow })
 	case v1alpha1.ReasonFailurePercent:
 		return alone(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool {
-			return inWindow(f.LastFailedAt, l, now)
+			return inWindow(f.LastFailedTime, l, now)
 		})
 	case v1alpha1.ReasonCanaryFailed, v1alpha1.ReasonProbeFailed:
 		if len(e.Namespaces) == 1 {

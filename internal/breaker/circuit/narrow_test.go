@@ -24,8 +24,8 @@ func own(t *testing.T, story ...string) v1alpha1.RemediationBreakerStatus {
 	st, now := v1alpha1.RemediationBreakerStatus{}, start
 	for i, word := range story {
 		if word == "~" {
-			if st = circuit.Tick(st, v1alpha1.BreakerStrategy{}, now); st.NextProbeAt != nil {
-				now = st.NextProbeAt.Time
+			if st = circuit.Tick(st, v1alpha1.BreakerStrategy{}, now); st.NextProbeTime != nil {
+				now = st.NextProbeTime.Time
 			}
 			st = circuit.Tick(st, v1alpha1.BreakerStrategy{}, now)
 			continue
@@ -91,8 +91,8 @@ func TestAPolicysBreakerKeepsBackTheNamespaceThatFailed(t *testing.T) {
 				t.Errorf("its message doesn't say which namespace: %s", st.Message)
 			}
 			asked := start
-			if st.OpenedAt != nil {
-				asked = st.OpenedAt.Time
+			if st.OpenedTime != nil {
+				asked = st.OpenedTime.Time
 			}
 			_, v := circuit.Admit(breaker("", st), "plan", v1alpha1.BreakerStrategy{}, asked, time.Hour)
 			if v.Only != st.OnlyNamespace {
@@ -151,7 +151,7 @@ func TestAProbeOfTheGlobalBreaker(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			opened := global(t, "ax-", "by-", "ax-")
-			now := opened.NextProbeAt.Time
+			now := opened.NextProbeTime.Time
 			st, _ := circuit.Admit(breaker("", opened), "a", v1alpha1.BreakerStrategy{}, now, time.Hour)
 			for i, in := range tc.in {
 				failed := circuit.Event{Type: circuit.CanaryFailed, Key: fmt.Sprint("f", i), Remediation: "a",

@@ -54,7 +54,7 @@ func blame(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Time) {
 		}
 	case TargetFailed, CanaryFailed:
 		list = slices.DeleteFunc(list, func(f v1alpha1.FailingPolicy) bool { return f.Policy == e.Policy })
-		list = append(list, v1alpha1.FailingPolicy{Policy: e.Policy, LastFailedAt: *MicroTime(now), InRow: true})
+		list = append(list, v1alpha1.FailingPolicy{Policy: e.Policy, LastFailedTime: *MicroTime(now), InRow: true})
 		list = list[max(len(list)-maxFailingPolicies, 0):]
 	case PlanSucceeded, PlanFailed:
 	}
@@ -64,9 +64,9 @@ func blame(st *v1alpha1.RemediationBreakerStatus, e Event, now time.Time) {
 // forgive drops those whose failures have left the window, and the row.
 func forgive(st *v1alpha1.RemediationBreakerStatus, l limits, now time.Time) {
 	st.FailingPolicies = unforgiven(st.FailingPolicies, now, func(f *v1alpha1.FailingPolicy) *metav1.MicroTime {
-		return &f.LastFailedAt
+		return &f.LastFailedTime
 	},
-		func(f v1alpha1.FailingPolicy) bool { return f.InRow || inWindow(f.LastFailedAt, l, now) })
+		func(f v1alpha1.FailingPolicy) bool { return f.InRow || inWindow(f.LastFailedTime, l, now) })
 }
 
 // unforgiven are those of a list of who failed that still count. at is when one last did.
@@ -95,10 +95,10 @@ func enoughInRow(st *v1alpha1.RemediationBreakerStatus, e Event) bool {
 // enoughInWindow says the same of the failures in the window.
 func enoughInWindow(st *v1alpha1.RemediationBreakerStatus, e Event, l limits, now time.Time) bool {
 	policies := howMany(st.FailingPolicies, func(f v1alpha1.FailingPolicy) bool {
-		return inWindow(f.LastFailedAt, l, now)
+		return inWindow(f.LastFailedTime, l, now)
 	})
 	namespaces := howMany(st.FailingNamespaces, func(f v1alpha1.FailingNamespace) bool {
-		return inWindow(f.LastFailedAt, l, now)
+		return inWindow(f.LastFailedTime, l, now)
 	})
 	return (!e.shared || policies >= policiesToTrip) && (!e.global || namespaces >= namespacesToTrip)
 }

@@ -108,7 +108,7 @@ func TestALapseIsNoOpening(t *testing.T) {
 		cb.Status = circuit.Demotion(circuit.Tick(cb.Status, s, now), "r", now)
 	}
 	if st := cb.Status; st.State != v1alpha1.BreakerHalfOpen || st.Openings != 1 || st.Demoted != nil ||
-		len(st.RecentOpenings) > 1 {
+		len(st.RecentOpeningTimes) > 1 {
 		t.Errorf("after 20 lapses: %s, %d openings, demoted %v", st.State, st.Openings, st.Demoted)
 	}
 }

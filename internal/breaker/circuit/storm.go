@@ -113,7 +113,7 @@ func calm(v Violations, l limits, now time.Time) *v1alpha1.BreakerStorm {
 
 // sample is what is kept of a scan.
 func sample(v Violations, now time.Time, buckets []v1alpha1.BreakerStormBucket) *v1alpha1.BreakerStorm {
-	return &v1alpha1.BreakerStorm{Revision: v.Revision, Violating: v.Objects, SampledAt: *MicroTime(now),
+	return &v1alpha1.BreakerStorm{Revision: v.Revision, Violating: v.Objects, SampledTime: *MicroTime(now),
 		Namespaces: v.in(), Buckets: buckets}
 }
 
@@ -127,22 +127,24 @@ func rollStorm(buckets []v1alpha1.BreakerStormBucket, least v1alpha1.BreakerStor
 	var kept []v1alpha1.BreakerStormBucket
 	for _, b := range buckets {
 		switch {
-		case b.Start.Time.Before(oldest):
-		case b.Start.Time.Before(current):
+		case b.StartTime.Time.Before(oldest):
+		case b.StartTime.Time.Before(current):
 			kept = append(kept, b)
 		default:
 			least = lower(least, b) // the newer one, when they are equal
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b v1alpha1.BreakerStormBucket) int { return a.Start.Compare(b.Start.Time) })
+	slices.SortStableFunc(kept, func(a, b v1alpha1.BreakerStormBucket) int {
+		return a.StartTime.Compare(b.StartTime.Time)
+	})
 	// More than fit, after a change of the window's length: the oldest are joined.
 	for len(kept) > v1alpha1.MaxBreakerBuckets-1 {
-		start := kept[1].Start
+		start := kept[1].StartTime
 		kept[1] = lower(kept[0], kept[1])
-		kept[1].Start = start
+		kept[1].StartTime = start
 		kept = kept[1:]
 	}
-	least.Start = metav1.NewMicroTime(current)
+	least.StartTime = metav1.NewMicroTime(current)
 	return append(kept, least)
 }
 

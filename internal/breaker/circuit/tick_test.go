@@ -57,7 +57,7 @@ func TestTickByTimeAlone(t *testing.T) {
 				Openings: 1, InTheRow: 1, OpenFor: 30 * time.Minute, BucketsLen: 1},
 		},
 		"An open breaker turns half-open at its time": {
-			reason: "nextProbeAt is reached.", from: opened, after: 30 * time.Minute,
+			reason: "nextProbeTime is reached.", from: opened, after: 30 * time.Minute,
 			want: gist{State: v1alpha1.BreakerHalfOpen, Reason: v1alpha1.ReasonProbing, Openings: 1, InTheRow: 1},
 		},
 		"A permit that lapses is free again, and no opening": {
@@ -85,7 +85,8 @@ func TestTickByTimeAlone(t *testing.T) {
 				InTheRow: 1, BucketsLen: 1},
 		},
 		"A clock gone back takes half-open back to open": {
-			reason: "The promise to stay open until nextProbeAt stands.", from: halfOpen(""), after: -10 * time.Minute,
+			reason: "The promise to stay open until nextProbeTime stands.", from: halfOpen(""),
+			after: -10 * time.Minute,
 			want: gist{State: v1alpha1.BreakerOpen, Reason: v1alpha1.ReasonClockWentBack, Openings: 1,
 				OpenFor: 59 * time.Minute},
 		},
@@ -132,13 +133,13 @@ func TestShorterWindowKeepsSixBuckets(t *testing.T) {
 
 func TestAnOpeningKeepsAnEarlierPromise(t *testing.T) {
 	st := halfOpen("probe")
-	st.OpenedAt, st.NextProbeAt = at(-time.Hour), at(-time.Minute)
+	st.OpenedTime, st.NextProbeTime = at(-time.Hour), at(-time.Minute)
 	// The clock goes back five hours while the probe is under way, and it fails:
 	// the doubled cooldown of 1h would end before the promised time.
 	st = circuit.Next(st, circuit.Event{Type: circuit.TargetFailed, Key: "k"}, v1alpha1.BreakerStrategy{},
 		start.Add(-5*time.Hour))
-	if st.State != v1alpha1.BreakerOpen || !st.NextProbeAt.Time.Equal(start.Add(-time.Minute)) {
-		t.Errorf("%s until %s, want Open until %s as promised before", st.State, st.NextProbeAt,
+	if st.State != v1alpha1.BreakerOpen || !st.NextProbeTime.Time.Equal(start.Add(-time.Minute)) {
+		t.Errorf("%s until %s, want Open until %s as promised before", st.State, st.NextProbeTime,
 			start.Add(-time.Minute))
 	}
 }

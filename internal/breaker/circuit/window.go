@@ -70,15 +70,15 @@ func roll(buckets []v1alpha1.BreakerBucket, l limits, now time.Time) []v1alpha1.
 	oldest, latest := current.Add(-(v1alpha1.MaxBreakerBuckets-1)*width), current.Add(v1alpha1.MaxBreakerBuckets*width)
 	var kept []v1alpha1.BreakerBucket
 	for _, b := range buckets {
-		if b.Start.Time.Before(oldest) {
+		if b.StartTime.Time.Before(oldest) {
 			continue
 		}
-		if b.Start.After(latest) {
-			b.Start = *MicroTime(latest)
+		if b.StartTime.After(latest) {
+			b.StartTime = *MicroTime(latest)
 		}
 		kept = append(kept, b)
 	}
-	slices.SortStableFunc(kept, func(a, b v1alpha1.BreakerBucket) int { return a.Start.Compare(b.Start.Time) })
+	slices.SortStableFunc(kept, func(a, b v1alpha1.BreakerBucket) int { return a.StartTime.Compare(b.StartTime.Time) })
 	return merge(kept)
 }
 
@@ -89,7 +89,7 @@ func merge(buckets []v1alpha1.BreakerBucket) []v1alpha1.BreakerBucket {
 	for i, b := range buckets {
 		last := len(merged) - 1
 		tooMany := len(buckets)-i+len(merged) > v1alpha1.MaxBreakerBuckets
-		if last >= 0 && (tooMany || merged[last].Start.Time.Equal(b.Start.Time)) {
+		if last >= 0 && (tooMany || merged[last].StartTime.Time.Equal(b.StartTime.Time)) {
 			b.Successes = add(b.Successes, merged[last].Successes)
 			b.Failures = add(b.Failures, merged[last].Failures)
 			merged[last] = b
@@ -112,11 +112,11 @@ func count(st *v1alpha1.RemediationBreakerStatus, e EventType, l limits, now tim
 	case PlanSucceeded, PlanFailed:
 		return
 	}
-	st.LastOutcomeAt = MicroTime(now)
+	st.LastOutcomeTime = MicroTime(now)
 	current := now.UTC().Truncate(l.width())
 	buckets := st.Buckets
-	if last := len(buckets) - 1; last < 0 || buckets[last].Start.Time.Before(current) {
-		buckets = append(buckets, v1alpha1.BreakerBucket{Start: metav1.NewMicroTime(current)})
+	if last := len(buckets) - 1; last < 0 || buckets[last].StartTime.Time.Before(current) {
+		buckets = append(buckets, v1alpha1.BreakerBucket{StartTime: metav1.NewMicroTime(current)})
 	}
 	last := &buckets[len(buckets)-1]
 	last.Successes, last.Failures = add(last.Successes, successes), add(last.Failures, failures)

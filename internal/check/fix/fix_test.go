@@ -37,7 +37,7 @@ func referring(t *testing.T, rules map[string]string, others catalog.Inventory,
 			Title: name, Owner: "team", Severity: v1alpha1.SeverityLow, RunbookURL: "https://example.com",
 			Rego: v1alpha1.RegoSource{File: "a.rego", Main: "package a\n\nimport rego.v1\n\n" + body},
 			Match: v1alpha1.Match{References: references,
-				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap", "Secret"}}}},
+				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap", "Secret"}}}},
 			Remediation: v1alpha1.PolicyRemediation{
 				RolloutStrategy: v1alpha1.RolloutStrategy{AllowedActions: []v1alpha1.ActionType{
 					v1alpha1.ActionPatch, v1alpha1.ActionDelete, v1alpha1.ActionCreate}}},

@@ -48,7 +48,7 @@ func TestNoOwnerIsFixedInstead(t *testing.T) {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.RegoPolicySpec{
 		Severity: v1alpha1.SeverityLow, Rego: v1alpha1.RegoSource{File: "a.rego", Main: hostPIDs},
 		Match: v1alpha1.Match{
-			Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+			Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 	}}
 	p.SetDefaults()
 	policies := catalog.New(catalog.Options{})

@@ -181,7 +181,7 @@ func TestBuildWarnsOfWhatCanHardlyBeMeant(t *testing.T) {
 # custom:
 #   id: named
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [apps]
 #         kinds: [StatefulSet, Deploymnt]
 #       - apiGroups: [example.com]

@@ -15,7 +15,7 @@ import (
 func TestPoliciesWriteNoLinesOfTheirOwn(t *testing.T) {
 	const own = `\n::error::own\e[31m##[stop-commands]own`
 	const header = "# METADATA\n# title: T\n# custom:\n#   severity: High\n" +
-		"#   match: {resources: [{apiGroups: [\"\"], kinds: [Pod]}]}\n"
+		"#   match: {kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}\n"
 	const rule = "package evenkeel.a\n\nimport rego.v1\n\ndeny contains \"x\" if input.object.x\n"
 	const suite = "apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\n"
 	rego := strings.NewReplacer(`\e`, `\u001b`).Replace(own)

@@ -75,8 +75,8 @@ func printBreakers(list []v1alpha1.RemediationBreaker, now time.Time, out io.Wri
 	for _, cb := range list {
 		state, reason, message := breakerState(&cb, now)
 		probe := "-"
-		if cb.Status.NextProbeAt != nil {
-			probe = cb.Status.NextProbeAt.UTC().Format(time.RFC3339)
+		if cb.Status.NextProbeTime != nil {
+			probe = cb.Status.NextProbeTime.UTC().Format(time.RFC3339)
 		}
 		output.Row(table, cb.Name, string(cb.Spec.Scope.Type), string(state), reason,
 			fmt.Sprintf("%d of %d", cb.Status.Failures, cb.Status.Outcomes), probe, message)
@@ -90,7 +90,7 @@ func breakerState(cb *v1alpha1.RemediationBreaker, now time.Time) (state v1alpha
 	if cb.Spec.ForcedOpen(now) {
 		return v1alpha1.BreakerOpen, string(v1alpha1.BreakerForcedOpen),
 			fmt.Sprintf("held open by a person%s (%s): evenkeel breaker close %s",
-				v1alpha1.UntilText(cb.Spec.ForcedOpenUntil), cb.Spec.ForcedBy(), cb.Name)
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy(), cb.Name)
 	}
 	return cmp.Or(cb.Status.State, v1alpha1.BreakerClosed), cb.Status.Reason, cb.Status.Message
 }

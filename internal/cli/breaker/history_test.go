@@ -21,7 +21,7 @@ import (
 func TestHistoryOfBreakersTellsWhoAskedForWhatAndWhy(t *testing.T) {
 	record := func(minute int, action v1alpha1.RequestAction, user, why string) v1alpha1.RequestRecord {
 		return v1alpha1.RequestRecord{Action: action, User: user, Reason: why,
-			Time: metav1.NewTime(time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC))}
+			RequestTime: metav1.NewTime(time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC))}
 	}
 	breaker := func(name string, records ...v1alpha1.RequestRecord) v1alpha1.RemediationBreaker {
 		cb := v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}}

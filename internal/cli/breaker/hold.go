@@ -64,7 +64,7 @@ func hold(ctx context.Context, c client.Client, name string, until *metav1.Time,
 	if err != nil {
 		return "", err
 	}
-	if !cb.Spec.ForcedOpenUntil.Equal(until) {
+	if !cb.Spec.ForcedOpenUntilTime.Equal(until) {
 		return "", command.Exit(command.ExitFailed, fmt.Errorf("circuit breaker %[1]s is held open, and without an "+
 			"end: the CustomResourceDefinition remediationbreakers.evenkeel.dev is of an older version and has "+
 			"dropped it; see: evenkeel doctor. To release it: evenkeel breaker close %[1]s", name))
@@ -108,7 +108,7 @@ func askMode(ctx context.Context, c client.Client, name string, mode v1alpha1.Br
 	if err != nil {
 		return nil, err
 	}
-	change := request.SpecUntil("mode", mode, "forcedOpenUntil", until, reason)
+	change := request.SpecUntil("mode", mode, "forcedOpenUntilTime", until, reason)
 	if err := request.Patch(ctx, c, cb, change); err != nil {
 		return nil, connect.Failure("change circuit breaker "+cb.Name, err)
 	}

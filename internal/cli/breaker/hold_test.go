@@ -21,7 +21,7 @@ func clusterOf(t *testing.T, cb *v1alpha1.RemediationBreaker, old bool) client.C
 	t.Helper()
 	return commandline.Cluster(t, cb, func(answered client.Object) {
 		if stored, ok := answered.(*v1alpha1.RemediationBreaker); ok && old {
-			stored.Spec.ForcedOpenUntil = nil
+			stored.Spec.ForcedOpenUntilTime = nil
 		}
 	})
 }
@@ -42,7 +42,7 @@ func TestAHoldLastsAsLongAsItIsAskedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global"}}
 			if tc.before != nil {
-				cb.Spec.Mode, cb.Spec.ForcedOpenUntil = v1alpha1.BreakerForcedOpen, tc.before
+				cb.Spec.Mode, cb.Spec.ForcedOpenUntilTime = v1alpha1.BreakerForcedOpen, tc.before
 			}
 			c := clusterOf(t, cb, tc.old)
 			said, err := hold(t.Context(), c, "global", tc.until, "INC-42")
@@ -54,11 +54,11 @@ func TestAHoldLastsAsLongAsItIsAskedFor(t *testing.T) {
 			}
 			stored, findErr := findBreaker(t.Context(), c, "global")
 			if err != nil || findErr != nil || said != tc.want || stored.Spec.Mode != v1alpha1.BreakerForcedOpen ||
-				!stored.Spec.ForcedOpenUntil.Equal(tc.until) || stored.Spec.Reason != "INC-42" {
+				!stored.Spec.ForcedOpenUntilTime.Equal(tc.until) || stored.Spec.Reason != "INC-42" {
 				t.Errorf("said %q, %v, %v, want %q; stored %+v", said, err, findErr, tc.want, stored.Spec)
 			}
 			let, err := askMode(t.Context(), c, "global", v1alpha1.BreakerAutomatic, nil, "")
-			if err != nil || let.Spec.ForcedOpenUntil != nil || let.Spec.Mode != v1alpha1.BreakerAutomatic {
+			if err != nil || let.Spec.ForcedOpenUntilTime != nil || let.Spec.Mode != v1alpha1.BreakerAutomatic {
 				t.Errorf("let go of: %+v, %v", let, err)
 			}
 		})
@@ -81,10 +81,10 @@ func TestAHoldThatHasPassedIsRefused(t *testing.T) {
 func TestTheListSaysUntilWhen(t *testing.T) {
 	end := metav1.NewTime(time.Date(2027, 1, 7, 8, 0, 0, 0, time.UTC))
 	cb := v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global"},
-		Spec: v1alpha1.RemediationBreakerSpec{Mode: v1alpha1.BreakerForcedOpen, ForcedOpenUntil: &end,
+		Spec: v1alpha1.RemediationBreakerSpec{Mode: v1alpha1.BreakerForcedOpen, ForcedOpenUntilTime: &end,
 			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal},
 			Requests: []v1alpha1.RequestRecord{
-				{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42", Until: &end}}},
+				{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42", UntilTime: &end}}},
 		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Reason: "WithinLimits",
 			Message: "fine"}}
 	for left, want := range map[time.Duration]string{

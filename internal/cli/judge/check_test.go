@@ -68,7 +68,7 @@ spec:
   titel: It is misspelt
   severity: 3
   match:
-    resources:
+    kinds:
     - kindz: [Pod]
       apiGroups: [""]
 `,
@@ -80,7 +80,7 @@ spec:
   admission: {action: Dney}
   title: T
   rego: {main: "package p"}
-  match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
+  match: {kinds: [{apiGroups: [""], kinds: [Pod]}]}
 `,
 		"refused/q.yaml": `apiVersion: evenkeel.dev/v1alpha1
 kind: ClusterRegoPolicy
@@ -89,7 +89,7 @@ spec:
   admission: {action: Deny}
   title: T
   rego: {main: "package q"}
-  match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
+  match: {kinds: [{apiGroups: [""], kinds: [Pod]}]}
 `,
 		"refused/r.yaml": "apiVersion: evenkeel.dev/v1alpha1\nkind: RemediationStrategy\n" +
 			"metadata: {name: \"R\\n::error::x\"}\nspec: {}\n",
@@ -131,7 +131,7 @@ spec:
 		"a policy with mistakes": {
 			[]string{at("shop"), "-p", at("mistaken")}, command.ExitFailure, []string{
 				"p.yaml:5: unknown field spec.titel: remove it, or correct its spelling; did you mean spec.title?",
-				"p.yaml:9: unknown field spec.match.resources[0].kindz",
+				"p.yaml:9: unknown field spec.match.kinds[0].kindz",
 				"p.yaml:6: spec.severity: it is a number, and must be a text"}},
 		"a policy that the API server wouldn't take": {
 			[]string{at("shop"), "-p", at("refused")}, command.ExitFailure, []string{
@@ -310,7 +310,7 @@ func TestCheckSaysWhyNoFixIsShown(t *testing.T) {
 # title: t
 # custom:
 #   id: %[1]s
-#   match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
+#   match: {kinds: [{apiGroups: [""], kinds: [Pod]}]}
 package %[1]s
 
 import rego.v1

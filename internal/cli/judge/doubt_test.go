@@ -30,7 +30,7 @@ func warnsOf(t *testing.T, resource, meant string) {
 # title: Pods are named
 # custom:
 #   id: named
-#   match: {resources: [` + resource + `]}
+#   match: {kinds: [` + resource + `]}
 package named
 
 import rego.v1
@@ -58,7 +58,7 @@ kind: ClusterRegoPolicy
 metadata: {name: fine}
 spec:
   title: T
-  match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
+  match: {kinds: [{apiGroups: [""], kinds: [Pod]}]}
   rego: {main: "package fine\n\nimport rego.v1\n\ndeny contains \"no\" if input.object.metadata.name == \"y\"\n"}
 `
 	const doubtful = `apiVersion: evenkeel.dev/v1alpha1
@@ -67,7 +67,7 @@ metadata: {name: doubtful}
 spec:
   title: T
   match:
-    resources:
+    kinds:
     - apiGroups: [apps]
       kinds:
       - Deployment

@@ -21,7 +21,7 @@ spec:
   owner: a
   runbookURL: https://example.com
   match:
-    resources: [{apiGroups: [""], kinds: [ConfigMap]}]
+    kinds: [{apiGroups: [""], kinds: [ConfigMap]}]
     references: [{apiGroup: "", kind: ConfigMap}]
   admission: {action: Deny}
   remediation: {mode: Manual}

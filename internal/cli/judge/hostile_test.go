@@ -20,7 +20,7 @@ func TestManifestsWriteNoLinesOfTheirOwn(t *testing.T) {
 	const own = `\n::error::own\e[31m\r##[stop-commands]own`
 	policyWith := func(metadata, match, file, rego string) string {
 		return "apiVersion: evenkeel.dev/v1alpha1\nkind: ClusterRegoPolicy\nmetadata: {name: " + metadata + "}\n" +
-			"spec:\n  title: T\n  match: {" + match + "resources: [{apiGroups: [\"\"], kinds: [Pod]}]}\n" +
+			"spec:\n  title: T\n  match: {" + match + "kinds: [{apiGroups: [\"\"], kinds: [Pod]}]}\n" +
 			"  rego: {file: \"" + file + "\", main: \"" + rego + "\"}\n"
 	}
 	for name, tc := range map[string]struct {

@@ -58,7 +58,7 @@ func meantBy(kind schema.GroupKind, matched []string) string {
 func kindsMatched(snapshot *catalog.Snapshot) map[string][]string {
 	kinds := map[string][]string{}
 	for _, p := range snapshot.Policies() {
-		for _, r := range p.Spec.Match.Resources {
+		for _, r := range p.Spec.Match.Kinds {
 			for _, group := range r.APIGroups {
 				kinds[group] = append(kinds[group], r.Kinds...)
 			}

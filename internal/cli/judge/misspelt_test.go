@@ -18,7 +18,7 @@ kind: ClusterRegoPolicy
 metadata: {name: certificates}
 spec:
   title: T
-  match: {resources: [{apiGroups: [cert-manager.io], kinds: [Certificate]}, {apiGroups: [apps], kinds: [Deployment]}]}
+  match: {kinds: [{apiGroups: [cert-manager.io], kinds: [Certificate]}, {apiGroups: [apps], kinds: [Deployment]}]}
   rego: {main: "package p\n\nimport rego.v1\n\ndeny contains \"no\" if input.object.spec.no"}
 `
 

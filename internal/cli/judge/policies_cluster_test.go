@@ -134,7 +134,7 @@ func TestOnlyWhatIsTriedMustCompile(t *testing.T) {
 func TestWhatIsExplainedIsByTheRest(t *testing.T) {
 	fine, broken := &v1alpha1.ClusterRegoPolicy{}, &v1alpha1.ClusterRegoPolicy{}
 	fine.Name, broken.Name = "fine", "broken"
-	fine.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	fine.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 	broken.Spec.Match = fine.Spec.Match
 	fine.Spec.Rego.Main = "package p\n\ndeny contains \"x\"\n"
 	broken.Spec.Rego.Main = "package p\n\ndeny contains {{\n"

@@ -77,7 +77,7 @@ func TestRBACRefusesAClusterThatIsNotThere(t *testing.T) {
 func TestWhatIsNotInForceIsLeftOutWhereThatIsTold(t *testing.T) {
 	fine, orphan := &v1alpha1.ClusterRegoPolicy{}, &v1alpha1.ClusterRegoPolicy{}
 	fine.Name, orphan.Name = "fine", "orphan"
-	fine.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	fine.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 	orphan.Spec.Match = fine.Spec.Match
 	fine.Spec.Rego.Main = "package p\n\ndeny contains \"x\"\n"
 	orphan.Spec.TemplateRef = &v1alpha1.TemplateReference{Name: "nowhere"}
@@ -114,7 +114,7 @@ kind: ClusterRegoPolicy
 metadata: {name: ` + name + `}
 spec:
   title: T
-  match: {resources: [{apiGroups: [""], kinds: [ConfigMap]}]}
+  match: {kinds: [{apiGroups: [""], kinds: [ConfigMap]}]}
   rego:
     main: |
       package p
@@ -130,7 +130,7 @@ func regoOf(name string) string {
 # title: T
 # custom:
 #   id: ` + name + `
-#   match: {resources: [{apiGroups: [""], kinds: [ConfigMap]}]}
+#   match: {kinds: [{apiGroups: [""], kinds: [ConfigMap]}]}
 package ` + name + `
 
 import rego.v1

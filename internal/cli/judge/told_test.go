@@ -29,7 +29,7 @@ func onPods(name, custom, deny, remediation string) map[string]string {
 # related_resources: [{ref: "https://example.com/runbooks/t"}]
 # custom:
 #   id: %[1]s
-#   match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
+#   match: {kinds: [{apiGroups: [""], kinds: [Pod]}]}
 %[2]spackage %[1]s
 
 import rego.v1

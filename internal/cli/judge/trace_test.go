@@ -41,7 +41,7 @@ const tracingPolicy = `# METADATA
 #   id: tier
 #   severity: Low
 #   admission: {action: Warn}
-#   match: {resources: [{apiGroups: [""], kinds: [Pod, Secret]}]}
+#   match: {kinds: [{apiGroups: [""], kinds: [Pod, Secret]}]}
 package tier
 
 import rego.v1

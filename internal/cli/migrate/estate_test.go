@@ -48,7 +48,7 @@ func unasked(e *estate) *estate {
 
 // enforcing is a policy that is in force as it is written.
 func enforcing(p *v1alpha1.ClusterRegoPolicy) *v1alpha1.ClusterRegoPolicy {
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Service"}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Service"}}}
 	p.Status.InForce = &v1alpha1.PolicyInForce{AdmissionAction: p.Spec.Admission.Action}
 	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
 		Status: metav1.ConditionTrue, Reason: "InForce"})

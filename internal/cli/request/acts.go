@@ -31,7 +31,7 @@ type Act struct {
 func ActsOf(name string, records []v1alpha1.RequestRecord) []Act {
 	acts := make([]Act, len(records))
 	for i, r := range records {
-		acts[i] = Act{Of: name, At: r.Time.Time, What: r.What(), User: r.User, Why: r.Reason,
+		acts[i] = Act{Of: name, At: r.RequestTime.Time, What: r.What(), User: r.User, Why: r.Reason,
 			recorded: true}
 	}
 	return acts

@@ -19,7 +19,7 @@ func TestWhereEarlierActsMayBeForgottenItIsSaid(t *testing.T) {
 		records := make([]v1alpha1.RequestRecord, n)
 		for i := range records {
 			records[i] = v1alpha1.RequestRecord{Action: v1alpha1.ActionPause, User: "ann",
-				Time: metav1.NewTime(time.Date(2026, 3, 1, 12, i, 0, 0, time.UTC))}
+				RequestTime: metav1.NewTime(time.Date(2026, 3, 1, 12, i, 0, 0, time.UTC))}
 		}
 		return ActsOf(name, records)
 	}

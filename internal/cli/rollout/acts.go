@@ -13,8 +13,8 @@ import (
 func actsOf(rem *v1alpha1.Remediation) []request.Act {
 	var acts []request.Act
 	if a := rem.Status.Approval; a != nil {
-		acts = append(acts, request.Act{Of: rem.Name, At: a.At.Time, What: string(a.Decision), User: a.Approver,
-			Why: a.Comment})
+		acts = append(acts, request.Act{Of: rem.Name, At: a.DecisionTime.Time, What: string(a.Decision),
+			User: a.Approver, Why: a.Comment})
 	}
 	return append(acts, request.ActsOf(rem.Name, rem.Spec.Requests)...)
 }

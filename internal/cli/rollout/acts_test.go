@@ -17,10 +17,10 @@ func TestHistoryTellsWhoAskedForWhatAndWhy(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC) }
 	rem := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1"}}
 	rem.Status.Approval = &v1alpha1.ApprovalRecord{Decision: v1alpha1.DecisionReject, Approver: "bob",
-		Comment: "not\ntoday", At: metav1.NewMicroTime(at(2))}
+		Comment: "not\ntoday", DecisionTime: metav1.NewMicroTime(at(2))}
 	rem.Spec.Requests = []v1alpha1.RequestRecord{
-		{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42", Time: metav1.NewTime(at(1))},
-		{Action: v1alpha1.ActionUndo, User: "cid", Time: metav1.NewTime(at(3))}}
+		{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42", RequestTime: metav1.NewTime(at(1))},
+		{Action: v1alpha1.ActionUndo, User: "cid", RequestTime: metav1.NewTime(at(3))}}
 	quiet := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-2"}}
 	var out bytes.Buffer
 	if err := printHistory([]v1alpha1.Remediation{rem, quiet}, &out); err != nil {

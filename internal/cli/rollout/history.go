@@ -90,7 +90,7 @@ func printHistory(plans []v1alpha1.Remediation, out io.Writer) error {
 		output.Row(table, rem.Name, rem.Spec.Plan.Policy.Name,
 			fmt.Sprintf("%.*s", shortRevision, rem.Spec.Plan.Policy.Revision), string(rem.Phase()),
 			cmp.Or(rem.Status.Reason, "-"),
-			rem.CreationTimestamp.UTC().Format("2006-01-02 15:04:05Z"), timeOf(rem.Status.CompletedAt),
+			rem.CreationTimestamp.UTC().Format("2006-01-02 15:04:05Z"), timeOf(rem.Status.CompletionTime),
 			fmt.Sprint(rem.Spec.Plan.Targets), fmt.Sprint(c.Done), fmt.Sprint(c.Failed), fmt.Sprint(c.Reverted),
 			fmt.Sprint(c.RevertConflict), approver(&rem), undoer(&rem), lastAsked(&rem))
 	}

@@ -49,7 +49,7 @@ func pause(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, unti
 	if err := askState(ctx, c, rem, v1alpha1.StatePaused, until, reason); err != nil {
 		return "", err
 	}
-	if !rem.Spec.PausedUntil.Equal(until) {
+	if !rem.Spec.PausedUntilTime.Equal(until) {
 		return "", command.Exit(command.ExitFailed, fmt.Errorf("remediation %[1]s is paused, and without an end: the "+
 			"CustomResourceDefinition remediations.evenkeel.dev is of an older version and has dropped it; see: "+
 			"evenkeel doctor. To go on: evenkeel rollout resume %[1]s", rem.Name))

@@ -21,7 +21,7 @@ func clusterOf(t *testing.T, rem *v1alpha1.Remediation, old bool) client.Client 
 	t.Helper()
 	return commandline.Cluster(t, rem, func(answered client.Object) {
 		if stored, ok := answered.(*v1alpha1.Remediation); ok && old {
-			stored.Spec.PausedUntil = nil
+			stored.Spec.PausedUntilTime = nil
 		}
 	})
 }
@@ -45,7 +45,7 @@ func TestAPauseLastsAsLongAsItIsAskedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1"}}
 			if tc.before != nil {
-				rem.Spec.DesiredState, rem.Spec.PausedUntil = v1alpha1.StatePaused, tc.before
+				rem.Spec.DesiredState, rem.Spec.PausedUntilTime = v1alpha1.StatePaused, tc.before
 			}
 			c := clusterOf(t, rem, tc.old)
 			said, err := pause(t.Context(), c, rem, tc.until, "INC-42")
@@ -62,7 +62,7 @@ func TestAPauseLastsAsLongAsItIsAskedFor(t *testing.T) {
 			if err := c.Get(t.Context(), client.ObjectKey{Name: "p-1"}, stored); err != nil {
 				t.Fatal(err)
 			}
-			if stored.Spec.DesiredState != v1alpha1.StatePaused || !stored.Spec.PausedUntil.Equal(tc.until) ||
+			if stored.Spec.DesiredState != v1alpha1.StatePaused || !stored.Spec.PausedUntilTime.Equal(tc.until) ||
 				stored.Spec.Reason != "INC-42" {
 				t.Errorf("stored: %+v", stored.Spec)
 			}
@@ -75,10 +75,10 @@ func TestWhatEndsAPauseTakesItsEndAway(t *testing.T) {
 	for name, word := range map[v1alpha1.DesiredState]func(context.Context, client.Client, *v1alpha1.Remediation,
 		string) (string, error){v1alpha1.StateRunning: resume, v1alpha1.StateAborted: abort} {
 		rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1"}}
-		rem.Spec.DesiredState, rem.Spec.PausedUntil = v1alpha1.StatePaused, &end
+		rem.Spec.DesiredState, rem.Spec.PausedUntilTime = v1alpha1.StatePaused, &end
 		c := clusterOf(t, rem, false)
 		if _, err := word(t.Context(), c, rem, ""); err != nil || rem.Spec.DesiredState != name ||
-			rem.Spec.PausedUntil != nil {
+			rem.Spec.PausedUntilTime != nil {
 			t.Errorf("%s: %v, stored %+v", name, err, rem.Spec)
 		}
 	}

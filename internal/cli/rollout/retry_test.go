@@ -73,7 +73,7 @@ func TestARetryNamesTheBreakersThatKeepThePlanBack(t *testing.T) {
 	if strings.Contains(got, "policy-other") {
 		t.Errorf("another policy's breaker is named:\n%s", got)
 	}
-	global.Spec.ForcedOpenUntil = &metav1.Time{Time: now}
+	global.Spec.ForcedOpenUntilTime = &metav1.Time{Time: now}
 	if got := keptBack(rem, []v1alpha1.RemediationBreaker{global}, now); len(got) > 0 {
 		t.Errorf("the hold has ended, got %q", got)
 	}

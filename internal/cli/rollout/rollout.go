@@ -81,8 +81,8 @@ func listPlans(ctx context.Context, c client.Reader, opts ...client.ListOption) 
 		return nil, connect.Failure("list remediations", err)
 	}
 	slices.SortStableFunc(list.Items, func(a, b v1alpha1.Remediation) int {
-		if a.Status.CompletedAt == nil != (b.Status.CompletedAt == nil) {
-			if b.Status.CompletedAt == nil {
+		if a.Status.CompletionTime == nil != (b.Status.CompletionTime == nil) {
+			if b.Status.CompletionTime == nil {
 				return -1
 			}
 			return 1

@@ -128,7 +128,7 @@ func ask(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, field 
 // askState asks for another state of a plan; a pause may end by itself.
 func askState(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, state v1alpha1.DesiredState,
 	until *metav1.Time, reason string) error {
-	return change(ctx, c, rem, request.SpecUntil("desiredState", state, "pausedUntil", until, reason))
+	return change(ctx, c, rem, request.SpecUntil("desiredState", state, "pausedUntilTime", until, reason))
 }
 
 func change(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, patch map[string]any) error {

@@ -16,7 +16,7 @@ const policyHead = "apiVersion: evenkeel.dev/v1alpha1\nkind: ClusterRegoPolicy\n
 
 const policySpec = `  title: T
   rego: {main: package p}
-  match: {resources: [{apiGroups: [""], kinds: [Pod]}]}
+  match: {kinds: [{apiGroups: [""], kinds: [Pod]}]}
 `
 
 // TestCheckTakesWhatTheAPIServerTakes lists what a real API server, v1.36, took and refused of each.
@@ -34,7 +34,8 @@ func TestCheckTakesWhatTheAPIServerTakes(t *testing.T) {
 			policyHead + "metadata: {name: p}\nspec:\n" + policySpec +
 				"  owner:\n  severity: null\n  parameters: null\n  admission: {action: null}\n", ""},
 		"a status": {"the server drops it", waiver + "metadata: {name: w, namespace: a}\n" +
-			"spec: {policies: [p], reason: r, expirationTime: 2999-01-01T00:00:00Z, match: {kinds: [Pod]}}\n" +
+			"spec: {policies: [p], reason: r, expirationTime: 2999-01-01T00:00:00Z, " +
+			"match: {kinds: [{kinds: [Pod]}]}}\n" +
 			"status: {conditions: [{type: A}]}\n", ""},
 		"another's kind": {"it isn't Evenkeel's", "apiVersion: v1\nkind: Pod\nmetadata: {name: A_B}\nspec: 1\n", ""},
 		"an unknown kind": {"a version that isn't this one may have it",
@@ -44,7 +45,8 @@ func TestCheckTakesWhatTheAPIServerTakes(t *testing.T) {
 		"a rule in CEL": {"who refuses names an owner", policyHead + "metadata: {name: p}\nspec:\n" + policySpec +
 			"  admission: {action: Deny}\n", "owner is required once admission.action is Deny"},
 		"twice in a set": {"the list is one", waiver + "metadata: {name: w, namespace: a}\n" +
-			"spec: {policies: [p, p], reason: r, expirationTime: 2999-01-01T00:00:00Z, match: {kinds: [Pod]}}\n",
+			"spec: {policies: [p, p], reason: r, expirationTime: 2999-01-01T00:00:00Z, " +
+			"match: {kinds: [{kinds: [Pod]}]}}\n",
 			`spec.policies[1]: Duplicate value: "p"`},
 		"a name that none has": {"it isn't DNS", policyHead + "metadata: {name: A_B}\nspec:\n" + policySpec,
 			`metadata.name: Invalid value: "A_B"`},

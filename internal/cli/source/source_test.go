@@ -43,7 +43,7 @@ func TestASourceThatNobodyAsksForIsntReady(t *testing.T) {
 				CreationTimestamp: metav1.Now()}}
 			src.Status.Conditions = kube.Ready(v1alpha1.ReasonApplied,
 				"revision main@sha1:0123 is in force: 3 policies")
-			src.Status.NextAttemptAt = &metav1.Time{Time: time.Now().Add(tc.due)}
+			src.Status.NextAttemptTime = &metav1.Time{Time: time.Now().Add(tc.due)}
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(src).Build()
 
 			var out, errs strings.Builder

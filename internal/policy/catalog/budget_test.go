@@ -87,7 +87,7 @@ func TestSlowPoliciesLeaveTimeForTheOthers(t *testing.T) {
 func definition(name, source string) *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{
 		Rego:  v1alpha1.RegoSource{File: "a.rego", Main: source},
-		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 	}}
 	p.Name = name
 	p.SetDefaults()

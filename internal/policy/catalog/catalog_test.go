@@ -30,7 +30,7 @@ func withRego(name, source string) *v1alpha1.ClusterRegoPolicy {
 		Spec: v1alpha1.RegoPolicySpec{
 			Rego: v1alpha1.RegoSource{File: name + ".rego", Main: source},
 			Match: v1alpha1.Match{
-				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 		},
 	}
 }
@@ -76,7 +76,7 @@ func said(results []catalog.Result) map[string]string {
 
 func TestSnapshotEvaluatesWhatConcernsTheRequest(t *testing.T) {
 	nodes := saying("nodes", "node")
-	nodes.Spec.Match.Resources[0].Kinds = []string{"Node"}
+	nodes.Spec.Match.Kinds[0].Kinds = []string{"Node"}
 	c := newCatalog(t, saying("b", "second"), saying("a", "first"), nodes)
 	results := c.Snapshot().Evaluate(t.Context(), podRequest())
 	if diff := cmp.Diff(map[string]string{"a": "first", "b": "second"}, said(results)); diff != "" {
@@ -202,7 +202,7 @@ func TestSetOfAPolicyThatNeverCompiled(t *testing.T) {
 func TestAPolicyOnShellsWithABrokenMatchRefusesThem(t *testing.T) {
 	c := catalog.New(catalog.Options{})
 	p := saying("p", "x")
-	p.Spec.Match.Resources[0].Subresources = []v1alpha1.Subresource{"exec"}
+	p.Spec.Match.Kinds[0].Subresources = []v1alpha1.Subresource{"exec"}
 	p.Spec.Admission.Operations = []v1alpha1.Operation{v1alpha1.OperationConnect}
 	p.Spec.Match.Namespaces = []string{"{"}
 	if err := c.Set(p); err == nil {
@@ -219,7 +219,7 @@ func TestAPolicyOnShellsWithABrokenMatchRefusesThem(t *testing.T) {
 func TestSetOfAPolicyWithoutKinds(t *testing.T) {
 	c := newCatalog(t, saying("good", "fine"))
 	p := saying("p", "x")
-	p.Spec.Match.Resources[0].Kinds = []string{"*"}
+	p.Spec.Match.Kinds[0].Kinds = []string{"*"}
 	if err := c.Set(p); err == nil {
 		t.Fatal("Set took it")
 	}

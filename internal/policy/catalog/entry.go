@@ -148,7 +148,7 @@ func (e *entry) indexed() *v1alpha1.ClusterRegoPolicy {
 	}
 	kindsOnly := definition.DeepCopy()
 	kindsOnly.Spec.Match = v1alpha1.Match{
-		Resources:    definition.Spec.Match.Resources,
+		Kinds:        definition.Spec.Match.Kinds,
 		PodTemplates: definition.Spec.Match.PodTemplates,
 	}
 	if match.Validate(kindsOnly) == nil {

@@ -23,7 +23,7 @@ func sharing(t *testing.T, in Inventory, chosen ...map[string]string) *Snapshot 
 	p.Name = "shares"
 	p.Spec.Rego.Main = "package a\n\ndeny contains \"x\" if " +
 		"data.inventory.namespace.shop.v1.ConfigMap[input.object.a]\n"
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 	p.Spec.Match.References = []v1alpha1.ReferencedKind{{Kind: "ConfigMap"}}
 	if len(chosen) > 0 {
 		p.Spec.Match.References = nil
@@ -98,7 +98,7 @@ func TestAPolicyKnowsAllThatItLooksUpOrNothing(t *testing.T) {
 			c := New(Options{Inventory: inventory.NewFixed([]map[string]any{configMap("web")}, broken)})
 			p := &v1alpha1.ClusterRegoPolicy{}
 			p.Name, p.Spec.Rego.Main = "refers", "package a\n\ndeny contains \"x\" if input.object.a\n"
-			p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
+			p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
 			for _, kind := range tc.references {
 				p.Spec.Match.References = append(p.Spec.Match.References, v1alpha1.ReferencedKind{Kind: kind})
 			}

@@ -11,7 +11,7 @@ import (
 var listIndex = regexp.MustCompile(`\[\d+\]$`)
 
 // keysBeside are the keys that a type knows where an unknown one is written, such as
-// "match.resources[0].kindz"; none where it knows no keys there.
+// "match.kinds[0].kindz"; none where it knows no keys there.
 func keysBeside(at reflect.Type, key string) []string {
 	elements := strings.Split(key, ".")
 	for _, element := range elements[:len(elements)-1] {

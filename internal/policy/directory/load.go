@@ -48,7 +48,7 @@ type Located struct {
 }
 
 // Place is the file and line where a key of METADATA is written, such as
-// "custom.match.resources[0].kinds[1]", or the nearest one above it that is.
+// "custom.match.kinds[0].kinds[1]", or the nearest one above it that is.
 func (l Located) Place(key string) (file string, line int) { return l.meta.File, l.meta.line(key) }
 
 // LoadLocated is Load, for those who need the policies' other files too.

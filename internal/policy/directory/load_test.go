@@ -25,7 +25,7 @@ const goodHead = `# METADATA
 #   id: no-hats
 #   severity: High
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 `
@@ -36,7 +36,7 @@ const minimalHead = `# METADATA
 # custom:
 #   id: no-hats
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 `
@@ -116,7 +116,7 @@ func TestLoadFillsInNoDefaults(t *testing.T) {
 	want := v1alpha1.RegoPolicySpec{
 		Title: "No hats",
 		Rego:  v1alpha1.RegoSource{File: "hats/hats.rego", Main: minimalHead + goodBody},
-		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+		Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 	}
 	if diff := cmp.Diff(want, got[0].Spec); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
@@ -222,7 +222,7 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		"a group with its version": {
 			reason: "the key is the author's, not the field of the object that is built",
 			files:  hats(`apiGroups: [""]`, `apiGroups: [apps/v1]`),
-			want:   []string{`hats/hats.rego:13: custom.match.resources[0].apiGroups: "apps/v1" isn't an API group`},
+			want:   []string{`hats/hats.rego:13: custom.match.kinds[0].apiGroups: "apps/v1" isn't an API group`},
 		},
 		"a match condition that doesn't compile": {
 			reason: "build and test refuse what admission would",
@@ -234,12 +234,12 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 		"an unknown key of match": {
 			reason: "the keys of the API hold at every depth",
 			files:  hats("#         kinds: [Pod]", "#         kinds: [Pod]\n#         kind: Pod"),
-			want:   []string{"hats/hats.rego:15: unknown METADATA key custom.match.resources[0].kind"},
+			want:   []string{"hats/hats.rego:15: unknown METADATA key custom.match.kinds[0].kind"},
 		},
 		"keys in another case": {
 			reason: "the API server knows one spelling",
 			files:  hats("#   match:", "#   Match:"),
-			want: []string{"hats/hats.rego:8: custom.match.resources: is empty",
+			want: []string{"hats/hats.rego:8: custom.match.kinds: is empty",
 				"hats/hats.rego:11: unknown METADATA key custom.Match"},
 		},
 		"a value of the wrong type": {

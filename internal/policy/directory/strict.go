@@ -19,7 +19,7 @@ import (
 
 // Misfit is a part of a value that its type has no place for.
 type Misfit struct {
-	// Path leads to it from the top, such as "spec.match.resources[0].kinds"; empty for the whole.
+	// Path leads to it from the top, such as "spec.match.kinds[0].kinds"; empty for the whole.
 	Path string
 	// Unknown says that the type has no such field, and Message what is wrong, without the path.
 	Unknown bool

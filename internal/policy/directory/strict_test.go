@@ -20,15 +20,15 @@ func TestDecodeTellsEveryMisfitByItsPath(t *testing.T) {
 	}{
 		"nothing is wrong": {"there is nothing to tell", "spec: {title: t}", nil},
 		"fields that are unknown": {"with those beside them that are nearest",
-			"spec: {titel: t, match: {resources: [{kindz: [Pod]}]}, wholly: other}", []string{
-				"unknown field spec.match.resources[0].kindz: remove it, or correct its spelling; did you mean " +
-					"spec.match.resources[0].kinds?",
+			"spec: {titel: t, match: {kinds: [{kindz: [Pod]}]}, wholly: other}", []string{
+				"unknown field spec.match.kinds[0].kindz: remove it, or correct its spelling; did you mean " +
+					"spec.match.kinds[0].kinds?",
 				"unknown field spec.titel: remove it, or correct its spelling; did you mean spec.title?",
 				"unknown field spec.wholly: remove it, or correct its spelling"}},
 		"values of wrong types": {"all of them, in the words of YAML",
-			"spec: {title: 3, match: {resources: {}}, remediation: {windows: [{duration: soon}]}, severity: [High]}",
+			"spec: {title: 3, match: {kinds: {}}, remediation: {windows: [{duration: soon}]}, severity: [High]}",
 			[]string{
-				"spec.match.resources: it is a map of keys, and must be a list",
+				"spec.match.kinds: it is a map of keys, and must be a list",
 				`spec.remediation.windows[0].duration: it can't be read: time: invalid duration "soon"`,
 				"spec.severity: it is a list, and must be a text",
 				"spec.title: it is a number, and must be a text"}},

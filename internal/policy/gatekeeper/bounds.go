@@ -11,7 +11,7 @@ import (
 
 // The bounds of the API on match of a policy.
 const (
-	// maxResources is how many entries match.resources may have, and maxGroups and maxKinds one of them.
+	// maxResources is how many entries match.kinds may have, and maxGroups and maxKinds one of them.
 	maxResources = 32
 	maxGroups    = 16
 	maxKinds     = 32
@@ -42,8 +42,8 @@ func beyondBounds(p *v1alpha1.ClusterRegoPolicy) (refused []string) {
 	return refused
 }
 
-// divided are entries of match.resources none of which has more groups or kinds than the API server takes.
-func divided(entries []v1alpha1.ResourceMatch) (out []v1alpha1.ResourceMatch) {
+// divided are entries of match.kinds none of which has more groups or kinds than the API server takes.
+func divided(entries []v1alpha1.KindMatch) (out []v1alpha1.KindMatch) {
 	for _, entry := range entries {
 		for groups := range slices.Chunk(entry.APIGroups, maxGroups) {
 			for kinds := range slices.Chunk(entry.Kinds, maxKinds) {

@@ -25,12 +25,12 @@ func TestTheBoundsAreTheSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	match := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["match"].Properties
-	entry := match["resources"].Items.Schema.Properties
+	entry := match["kinds"].Items.Schema.Properties
 	for field, bound := range map[string]struct {
 		has  apiextensionsv1.JSONSchemaProps
 		want int64
 	}{
-		"resources": {match["resources"], maxResources}, "apiGroups": {entry["apiGroups"], maxGroups},
+		"resources": {match["kinds"], maxResources}, "apiGroups": {entry["apiGroups"], maxGroups},
 		"kinds": {entry["kinds"], maxKinds}, "namespaces": {match["namespaces"], maxNamespaces},
 		"excludedNamespaces": {match["excludedNamespaces"], maxNamespaces},
 		"references":         {match["references"], maxReferences},
@@ -112,8 +112,8 @@ spec:
 					!strings.Contains(notes, tc.note) {
 					t.Errorf("in memory %t: %s, %q", inMemory, last.State, notes)
 				}
-				if last.Policy != nil && !inMemory && len(last.Policy.Spec.Match.Resources) != tc.resources {
-					t.Errorf("resources are %v, want %d entries", last.Policy.Spec.Match.Resources, tc.resources)
+				if last.Policy != nil && !inMemory && len(last.Policy.Spec.Match.Kinds) != tc.resources {
+					t.Errorf("resources are %v, want %d entries", last.Policy.Spec.Match.Kinds, tc.resources)
 				}
 			}
 		})

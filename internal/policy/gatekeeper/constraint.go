@@ -25,14 +25,14 @@ type constraint struct {
 }
 
 type constraintMatch struct {
-	Source             string                   `json:"source"`
-	Kinds              []v1alpha1.ResourceMatch `json:"kinds"`
-	Scope              string                   `json:"scope"`
-	Namespaces         []string                 `json:"namespaces"`
-	ExcludedNamespaces []string                 `json:"excludedNamespaces"`
-	LabelSelector      *v1alpha1.LabelSelector  `json:"labelSelector"`
-	NamespaceSelector  *v1alpha1.LabelSelector  `json:"namespaceSelector"`
-	Name               string                   `json:"name"`
+	Source             string                  `json:"source"`
+	Kinds              []v1alpha1.KindMatch    `json:"kinds"`
+	Scope              string                  `json:"scope"`
+	Namespaces         []string                `json:"namespaces"`
+	ExcludedNamespaces []string                `json:"excludedNamespaces"`
+	LabelSelector      *v1alpha1.LabelSelector `json:"labelSelector"`
+	NamespaceSelector  *v1alpha1.LabelSelector `json:"namespaceSelector"`
+	Name               string                  `json:"name"`
 }
 
 func readConstraint(object map[string]any) (*constraint, error) {
@@ -98,7 +98,7 @@ func (c *constraint) policy(name string, r *rule, opts Options) (*v1alpha1.Clust
 			RunbookURL:  strings.ReplaceAll(opts.Runbook, "NAME", name),
 			TemplateRef: &v1alpha1.TemplateReference{Name: r.made.Name},
 			Match: v1alpha1.Match{
-				Resources: c.Match.Kinds, Namespaces: c.Match.Namespaces,
+				Kinds: c.Match.Kinds, Namespaces: c.Match.Namespaces,
 				ExcludedNamespaces: c.Match.ExcludedNamespaces,
 				ObjectSelector:     c.Match.LabelSelector, NamespaceSelector: c.Match.NamespaceSelector,
 				PodTemplates: &no, References: r.references,

@@ -120,23 +120,23 @@ func TestAPolicyIsAskedAboutWhatGatekeepersWebhookIs(t *testing.T) {
 func TestKindsThatAreSentToSubresources(t *testing.T) {
 	connecting := asking(`{apiGroups: ["*"], resources: ["*", "pods/exec", "*/attach"], operations: [CREATE, ` +
 		`UPDATE, CONNECT]}`)
-	entry := func(group, kind string, subresources ...v1alpha1.Subresource) v1alpha1.ResourceMatch {
-		return v1alpha1.ResourceMatch{APIGroups: []string{group}, Kinds: []string{kind}, Subresources: subresources}
+	entry := func(group, kind string, subresources ...v1alpha1.Subresource) v1alpha1.KindMatch {
+		return v1alpha1.KindMatch{APIGroups: []string{group}, Kinds: []string{kind}, Subresources: subresources}
 	}
 	cases := map[string]struct {
 		webhook, match string
-		want           []v1alpha1.ResourceMatch // nil: it needs work
+		want           []v1alpha1.KindMatch // nil: it needs work
 		notes          string
 	}{
 		"an eviction": {match: `{kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
-			want: []v1alpha1.ResourceMatch{entry("", "Pod", "eviction")}},
+			want: []v1alpha1.KindMatch{entry("", "Pod", "eviction")}},
 		"a scale": {match: `{kinds: [{apiGroups: [autoscaling], kinds: [Scale]}]}`,
-			want: []v1alpha1.ResourceMatch{entry("apps", "Deployment", "scale"), entry("apps", "ReplicaSet", "scale"),
+			want: []v1alpha1.KindMatch{entry("apps", "Deployment", "scale"), entry("apps", "ReplicaSet", "scale"),
 				entry("apps", "StatefulSet", "scale"), entry("", "ReplicationController", "scale")}},
 		"beside Pods": {webhook: connecting, match: `{kinds: [{apiGroups: [""], kinds: [Pod, PodExecOptions, ` +
-			`PodAttachOptions]}]}`, want: []v1alpha1.ResourceMatch{entry("", "Pod"), entry("", "Pod", "exec", "attach")}},
+			`PodAttachOptions]}]}`, want: []v1alpha1.KindMatch{entry("", "Pod"), entry("", "Pod", "exec", "attach")}},
 		"of any group": {webhook: connecting, match: `{kinds: [{apiGroups: ["*"], kinds: [PodExecOptions]}]}`,
-			want: []v1alpha1.ResourceMatch{entry("", "Pod", "exec")}},
+			want: []v1alpha1.KindMatch{entry("", "Pod", "exec")}},
 		"of a resource that the webhook isn't asked about": {
 			webhook: asking(`{apiGroups: ["*"], resources: ["*"], operations: ["*"]}`),
 			match:   `{kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
@@ -144,27 +144,27 @@ func TestKindsThatAreSentToSubresources(t *testing.T) {
 		"of what is in no namespace": {match: `{scope: Cluster, kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
 			notes: "nothing is left"},
 		"the same, and Nodes": {match: `{scope: Cluster, kinds: [{apiGroups: [policy, ""], kinds: [Eviction, Node]}]}`,
-			want: []v1alpha1.ResourceMatch{entry("", "Node")}},
+			want: []v1alpha1.KindMatch{entry("", "Node")}},
 		"a kind that isn't served beside it": {
 			match: `{kinds: [{apiGroups: [policy], kinds: [Eviction, PodSecurityPolicy]}]}`,
-			want:  []v1alpha1.ResourceMatch{entry("", "Pod", "eviction")},
+			want:  []v1alpha1.KindMatch{entry("", "Pod", "eviction")},
 			notes: "PodSecurityPolicy.policy, which no new policy"},
 		"of Nodes, in some namespaces": {webhook: asking(`{apiGroups: ["*"], resources: ["*/*"], operations: ["*"]}`),
 			match: `{namespaces: [shop], kinds: [{apiGroups: [""], kinds: [NodeProxyOptions]}]}`,
-			want:  []v1alpha1.ResourceMatch{entry("", "Node", "proxy")}, notes: "whatever namespaces are chosen"},
+			want:  []v1alpha1.KindMatch{entry("", "Node", "proxy")}, notes: "whatever namespaces are chosen"},
 		"of Nodes, where what is in namespaces is asked about": {
 			webhook: asking(`{apiGroups: ["*"], resources: ["*/*"], operations: ["*"], scope: Namespaced}`),
 			match:   `{kinds: [{apiGroups: [""], kinds: [NodeProxyOptions, PodProxyOptions]}]}`,
-			want:    []v1alpha1.ResourceMatch{entry("", "Pod", "proxy")},
+			want:    []v1alpha1.KindMatch{entry("", "Pod", "proxy")},
 			notes:   "NodeProxyOptions on nodes/proxy is left out"},
 		"in namespaces": {match: `{scope: Namespaced, kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
-			want: []v1alpha1.ResourceMatch{entry("", "Pod", "eviction")}},
+			want: []v1alpha1.KindMatch{entry("", "Pod", "eviction")}},
 		"a webhook that isn't asked about connections": {match: `{kinds: [{apiGroups: [""], kinds: [PodExecOptions]}]}`,
 			notes: "PodExecOptions on pods/exec is left out: Gatekeeper's webhook isn't asked about CONNECT there, " +
 				"so that the constraint never judges it; where yours is asked, give its " +
 				"ValidatingWebhookConfiguration too"},
 		"the same, and Pods": {match: `{kinds: [{apiGroups: [""], kinds: [Pod, PodExecOptions]}]}`,
-			want: []v1alpha1.ResourceMatch{entry("", "Pod")}, notes: "PodExecOptions on pods/exec is left out"},
+			want: []v1alpha1.KindMatch{entry("", "Pod")}, notes: "PodExecOptions on pods/exec is left out"},
 		"labels, which an eviction has none of": {
 			match: `{labelSelector: {matchLabels: {a: b}}, kinds: [{apiGroups: [policy], kinds: [Eviction]}]}`,
 			notes: "bears no labels"},
@@ -173,9 +173,9 @@ func TestKindsThatAreSentToSubresources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			items := migrated(t, tc.webhook+bearing(tc.match))
 			last := items[len(items)-1]
-			var got []v1alpha1.ResourceMatch
+			var got []v1alpha1.KindMatch
 			if last.Policy != nil {
-				got = last.Policy.Spec.Match.Resources
+				got = last.Policy.Spec.Match.Kinds
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n%q", diff, last.Notes)
@@ -264,7 +264,7 @@ func TestKindsThatNobodyServes(t *testing.T) {
 			last := items[len(items)-1]
 			var got []string
 			if last.Policy != nil {
-				for _, r := range last.Policy.Spec.Match.Resources {
+				for _, r := range last.Policy.Spec.Match.Kinds {
 					for _, group := range r.APIGroups {
 						for _, kind := range r.Kinds {
 							got = append(got, gatekeeper.Kind{Group: group, Kind: kind}.String())

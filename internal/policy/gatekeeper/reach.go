@@ -109,7 +109,7 @@ func (m *constraintMatch) open() bool {
 	return len(m.Kinds) == 0 || slices.ContainsFunc(m.Kinds, isOpen)
 }
 
-func isOpen(r v1alpha1.ResourceMatch) bool { return opens(r.APIGroups) || opens(r.Kinds) }
+func isOpen(r v1alpha1.KindMatch) bool { return opens(r.APIGroups) || opens(r.Kinds) }
 
 func opens(names []string) bool { return len(names) == 0 || slices.Contains(names, everything) }
 
@@ -118,7 +118,7 @@ func opens(names []string) bool { return len(names) == 0 || slices.Contains(name
 func (m *constraintMatch) meant(known []Kind, inMemory bool) (meant []Kind, named int, refused []string) {
 	given := m.Kinds
 	if len(given) == 0 {
-		given = []v1alpha1.ResourceMatch{{}}
+		given = []v1alpha1.KindMatch{{}}
 	}
 	there := slices.Concat(known, sentKinds())
 	for _, r := range given {
@@ -140,7 +140,7 @@ func (m *constraintMatch) meant(known []Kind, inMemory bool) (meant []Kind, name
 }
 
 // absent is a kind for an entry that means none of those that there are: a policy names at least one.
-func (m *constraintMatch) absent(r v1alpha1.ResourceMatch) Kind {
+func (m *constraintMatch) absent(r v1alpha1.KindMatch) Kind {
 	named := func(names []string, otherwise string) string {
 		if opens(names) {
 			return otherwise
@@ -156,7 +156,7 @@ func (m *constraintMatch) absent(r v1alpha1.ResourceMatch) Kind {
 
 // chosen are the kinds of one entry of match.kinds: what is named, known or not, and of what is left open what is
 // known. What is sent to subresources is meant only where its kind is named.
-func chosen(known []Kind, r v1alpha1.ResourceMatch) (found []Kind) {
+func chosen(known []Kind, r v1alpha1.KindMatch) (found []Kind) {
 	if !opens(r.Kinds) {
 		known = slices.Concat(known, sentKinds())
 	}
@@ -214,14 +214,14 @@ func (m *constraintMatch) limitToNamespaced(kinds []Kind) []string {
 	return nil
 }
 
-func entries(kinds []Kind) (out []v1alpha1.ResourceMatch) {
+func entries(kinds []Kind) (out []v1alpha1.KindMatch) {
 	sorted := slices.SortedFunc(slices.Values(kinds), func(a, b Kind) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
 	})
 	for _, k := range sorted {
 		last := len(out) - 1
 		if last < 0 || out[last].APIGroups[0] != k.Group || len(out[last].Kinds) == maxKinds {
-			out = append(out, v1alpha1.ResourceMatch{APIGroups: []string{k.Group}})
+			out = append(out, v1alpha1.KindMatch{APIGroups: []string{k.Group}})
 			last++
 		}
 		out[last].Kinds = append(out[last].Kinds, k.Kind)

@@ -122,7 +122,7 @@ func TestAPolicyConcernsWhatItsConstraintDid(t *testing.T) {
 	}
 }
 
-// TestAPolicyHasNoMoreKindsThanTheAPITakes has a cluster with more groups than match.resources has entries.
+// TestAPolicyHasNoMoreKindsThanTheAPITakes has a cluster with more groups than match.kinds has entries.
 func TestAPolicyHasNoMoreKindsThanTheAPITakes(t *testing.T) {
 	text := mustBear +
 		"apiVersion: constraints.gatekeeper.sh/v1beta1\nkind: MustBear\nmetadata: {name: bear}\nspec: {}\n"

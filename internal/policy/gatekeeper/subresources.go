@@ -92,14 +92,14 @@ func (a *asked) ofSubresource(s policy.Subresource) bool {
 	return Asks(a.rules, op, s.Parent.Group, s.String(), scope)
 }
 
-// subresourceEntries are entries of match.resources that name subresources, one for each kind that has them.
-func subresourceEntries(of []policy.Subresource) (out []v1alpha1.ResourceMatch) {
+// subresourceEntries are entries of match.kinds that name subresources, one for each kind that has them.
+func subresourceEntries(of []policy.Subresource) (out []v1alpha1.KindMatch) {
 	for _, s := range of {
-		i := slices.IndexFunc(out, func(r v1alpha1.ResourceMatch) bool {
+		i := slices.IndexFunc(out, func(r v1alpha1.KindMatch) bool {
 			return r.APIGroups[0] == s.Parent.Group && r.Kinds[0] == s.Parent.Kind
 		})
 		if i < 0 {
-			out = append(out, v1alpha1.ResourceMatch{APIGroups: []string{s.Parent.Group},
+			out = append(out, v1alpha1.KindMatch{APIGroups: []string{s.Parent.Group},
 				Kinds: []string{s.Parent.Kind}})
 			i = len(out) - 1
 		}

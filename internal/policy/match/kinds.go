@@ -80,14 +80,14 @@ func ViaPodTemplate(p *v1alpha1.ClusterRegoPolicy, kind GroupKind) bool {
 	return templatesWanted(p) && policy.ReachedByTemplate(Named(p), kind)
 }
 
-// Named spells out match.resources, but for subresources.
+// Named spells out match.kinds, but for subresources.
 func Named(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
-	return kindsIn(slices.DeleteFunc(slices.Clone(p.Spec.Match.Resources), func(r v1alpha1.ResourceMatch) bool {
+	return kindsIn(slices.DeleteFunc(slices.Clone(p.Spec.Match.Kinds), func(r v1alpha1.KindMatch) bool {
 		return len(r.Subresources) > 0
 	}))
 }
 
-func kindsIn(resources []v1alpha1.ResourceMatch) []GroupKind {
+func kindsIn(resources []v1alpha1.KindMatch) []GroupKind {
 	var kinds []GroupKind
 	for _, resource := range resources {
 		for _, group := range resource.APIGroups {

@@ -23,7 +23,7 @@ type concern struct {
 
 func onKinds(group string, kinds ...string) concern {
 	return concern{Match: v1alpha1.Match{
-		Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{group}, Kinds: kinds}}}}
+		Kinds: []v1alpha1.KindMatch{{APIGroups: []string{group}, Kinds: kinds}}}}
 }
 
 func onPods(change func(*concern)) concern {
@@ -256,13 +256,13 @@ func TestValidate(t *testing.T) {
 		match  concern
 		want   string
 	}{
-		"no resources": {"nothing named", concern{}, "spec.match.resources is empty"},
+		"no resources": {"nothing named", concern{}, "spec.match.kinds is empty"},
 		"no group": {"nothing named",
-			concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{Kinds: []string{"Pod"}}}}},
-			"resources[0].apiGroups is empty"},
+			concern{Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{{Kinds: []string{"Pod"}}}}},
+			"kinds[0].apiGroups is empty"},
 		"no kind": {"nothing named",
-			concern{Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}}}}},
-			"resources[0].kinds is empty"},
+			concern{Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}}}}},
+			"kinds[0].kinds is empty"},
 		"a group with version": {"a group alone", onKinds("apps/v1", "Deployment"), `"apps/v1" isn't an API group`},
 		"every kind":           {"kinds are named", onKinds("apps", "*"), `"*" isn't a kind`},
 		"an unknown operation": {"admission's own", onPods(operations("PATCH")), `spec.admission.operations: "PATCH"`},
@@ -305,7 +305,7 @@ func TestKinds(t *testing.T) {
 		kind("apps", "ReplicaSet"), kind("apps", "StatefulSet"), kind("batch", "CronJob"), kind("batch", "Job"),
 	}
 	both := onPods(nil)
-	both.Resources = append(both.Resources, onKinds("apps", "Deployment").Resources...)
+	both.Kinds = append(both.Kinds, onKinds("apps", "Deployment").Kinds...)
 	cases := map[string]struct {
 		match concern
 		want  []match.GroupKind

@@ -22,9 +22,9 @@ func owned(apiVersion, kind, ownerVersion, ownerKind string, controls bool) map[
 
 func TestJudgedAtOwner(t *testing.T) {
 	withReplicaSet := onPods(nil)
-	withReplicaSet.Resources = append(withReplicaSet.Resources, onKinds("apps", "ReplicaSet").Resources...)
+	withReplicaSet.Kinds = append(withReplicaSet.Kinds, onKinds("apps", "ReplicaSet").Kinds...)
 	withGame := onPods(nil)
-	withGame.Resources = append(withGame.Resources, onKinds("example.com", "Game").Resources...)
+	withGame.Kinds = append(withGame.Kinds, onKinds("example.com", "Game").Kinds...)
 	cases := map[string]struct {
 		reason string
 		match  concern

@@ -16,7 +16,7 @@ import (
 
 func newCandidate(p *v1alpha1.ClusterRegoPolicy) (*candidate, error) {
 	match := &p.Spec.Match
-	if err := checkResources(match.Resources); err != nil {
+	if err := checkResources(match.Kinds); err != nil {
 		return nil, err
 	}
 	if err := checkReferences(match.References); err != nil {
@@ -45,12 +45,12 @@ func newCandidate(p *v1alpha1.ClusterRegoPolicy) (*candidate, error) {
 	return prepared, nil
 }
 
-func checkResources(resources []v1alpha1.ResourceMatch) error {
+func checkResources(resources []v1alpha1.KindMatch) error {
 	if len(resources) == 0 {
-		return errors.New("spec.match.resources is empty: name the kinds that the policy concerns")
+		return errors.New("spec.match.kinds is empty: name the kinds that the policy concerns")
 	}
 	for i, resource := range resources {
-		field := fmt.Sprintf("spec.match.resources[%d]", i)
+		field := fmt.Sprintf("spec.match.kinds[%d]", i)
 		if len(resource.APIGroups) == 0 {
 			return fmt.Errorf("%s.apiGroups is empty: name the groups, \"\" for the core group", field)
 		}

@@ -14,13 +14,13 @@ import (
 // policy.Subresources.
 func Subresources(p *v1alpha1.ClusterRegoPolicy) []policy.Subresource {
 	return slices.DeleteFunc(policy.Subresources(), func(s policy.Subresource) bool {
-		return !slices.ContainsFunc(p.Spec.Match.Resources, func(r v1alpha1.ResourceMatch) bool {
+		return !slices.ContainsFunc(p.Spec.Match.Kinds, func(r v1alpha1.KindMatch) bool {
 			return namesSubresource(&r, s)
 		})
 	})
 }
 
-func namesSubresource(r *v1alpha1.ResourceMatch, s policy.Subresource) bool {
+func namesSubresource(r *v1alpha1.KindMatch, s policy.Subresource) bool {
 	return slices.Contains(r.APIGroups, s.Parent.Group) && slices.Contains(r.Kinds, s.Parent.Kind) &&
 		slices.Contains(r.Subresources, v1alpha1.Subresource(s.Name))
 }
@@ -29,12 +29,12 @@ func namesSubresource(r *v1alpha1.ResourceMatch, s policy.Subresource) bool {
 // doesn't have, an operation that it doesn't know, labels that nothing sent has.
 func checkSubresources(p *v1alpha1.ClusterRegoPolicy) error {
 	found := Subresources(p)
-	for i, resource := range p.Spec.Match.Resources {
+	for i, resource := range p.Spec.Match.Kinds {
 		for _, name := range resource.Subresources {
 			if !slices.ContainsFunc(found, func(s policy.Subresource) bool {
 				return s.Name == string(name) && namesSubresource(&resource, s)
 			}) {
-				return fmt.Errorf("spec.match.resources[%d].subresources: none of the kinds %q has the subresource %q "+
+				return fmt.Errorf("spec.match.kinds[%d].subresources: none of the kinds %q has the subresource %q "+
 					"that admission can judge: %s", i, resource.Kinds, name, whichHave(string(name)))
 			}
 		}
@@ -50,7 +50,7 @@ func checkSubresources(p *v1alpha1.ClusterRegoPolicy) error {
 	switch {
 	case slices.Contains(operations, v1alpha1.OperationConnect) && !connects:
 		return fmt.Errorf("spec.admission.operations: CONNECT concerns subresources only: name them in " +
-			"spec.match.resources[].subresources, for example exec of Pod")
+			"spec.match.kinds[].subresources, for example exec of Pod")
 	case len(found) > 0 && p.Spec.Match.ObjectSelector.Selects():
 		return fmt.Errorf("spec.match.objectSelector: what is sent to %s bears no labels, so none would be selected: "+
 			"leave the selector out, or use namespaceSelector", found[0])

@@ -16,7 +16,7 @@ import (
 // onParts matches subresources of kinds, by the operations given.
 func onParts(group, kind string, operations []v1alpha1.Operation, subresources ...v1alpha1.Subresource) concern {
 	return concern{Admission: v1alpha1.Admission{Operations: operations},
-		Match: v1alpha1.Match{Resources: []v1alpha1.ResourceMatch{
+		Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{
 			{APIGroups: []string{group}, Kinds: []string{kind}, Subresources: subresources}}}}
 }
 
@@ -32,7 +32,7 @@ func sent(op policy.Operation, resource, subresource, group, kind string) *polic
 func TestMatchSubresources(t *testing.T) {
 	exec := onParts("", "Pod", connect(), "exec", "attach")
 	both := onParts("", "Pod", []v1alpha1.Operation{"CREATE", "CONNECT"}, "exec")
-	both.Resources = append(both.Resources, onPods(nil).Resources...)
+	both.Kinds = append(both.Kinds, onPods(nil).Kinds...)
 	cases := map[string]struct {
 		reason  string
 		match   concern
@@ -90,7 +90,7 @@ func TestSubresourcesThatCantMatchAreRefused(t *testing.T) {
 	}{
 		"one that the kind doesn't have": {
 			onParts("", "Service", connect(), "exec"),
-			`resources[0].subresources: none of the kinds ["Service"] has the subresource "exec" that admission can judge: name a kind that has it, such as Pod`},
+			`kinds[0].subresources: none of the kinds ["Service"] has the subresource "exec" that admission can judge: name a kind that has it, such as Pod`},
 		"one that keeps the cluster going": {
 			onParts("", "Pod", connect(), "status"), `has the subresource "status" that admission can judge`},
 		"the default operations": {
@@ -126,9 +126,9 @@ func TestSubresourcesAreNoKinds(t *testing.T) {
 }
 
 func TestAWaiverForAKindCoversItsSubresources(t *testing.T) {
-	resources := []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
+	resources := []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
 	covers, err := match.NewWaiver(
-		waiverIn("shop", covering(v1alpha1.WaiverMatch{Resources: resources, Names: []string{"web-*"}})))
+		waiverIn("shop", covering(v1alpha1.WaiverMatch{Kinds: resources, Names: []string{"web-*"}})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +139,8 @@ func TestAWaiverForAKindCoversItsSubresources(t *testing.T) {
 		t.Error("a Service isn't a Pod")
 	}
 	resources[0].Subresources = []v1alpha1.Subresource{"exec"}
-	if _, err := match.NewWaiver(waiverIn("shop", covering(v1alpha1.WaiverMatch{Resources: resources}))); err == nil ||
-		!strings.Contains(err.Error(), "spec.match.resources[0].subresources") {
+	if _, err := match.NewWaiver(waiverIn("shop", covering(v1alpha1.WaiverMatch{Kinds: resources}))); err == nil ||
+		!strings.Contains(err.Error(), "spec.match.kinds[0].subresources") {
 		t.Errorf("a waiver can't name subresources: %v", err)
 	}
 }

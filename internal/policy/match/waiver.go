@@ -39,17 +39,17 @@ func NewWaiver(w v1alpha1.AnyWaiver) (*Waiver, error) {
 				"metadata.namespace: a Waiver covers objects of its own namespace: name it, or make a ClusterWaiver")
 		}
 	}
-	if len(match.Resources) > 0 {
-		if err := checkResources(match.Resources); err != nil {
+	if len(match.Kinds) > 0 {
+		if err := checkResources(match.Kinds); err != nil {
 			return nil, err
 		}
-		for i := range match.Resources {
-			if len(match.Resources[i].Subresources) > 0 {
-				return nil, fmt.Errorf("spec.match.resources[%d].subresources: a waiver for a kind covers its "+
+		for i := range match.Kinds {
+			if len(match.Kinds[i].Subresources) > 0 {
+				return nil, fmt.Errorf("spec.match.kinds[%d].subresources: a waiver for a kind covers its "+
 					"subresources: leave them out", i)
 			}
 		}
-		prepared.kinds = kindsIn(match.Resources)
+		prepared.kinds = kindsIn(match.Kinds)
 	}
 	var err error
 	if prepared.names, err = nameGlobs("spec.match.names", match.Names); err != nil {

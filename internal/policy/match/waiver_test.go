@@ -38,7 +38,7 @@ func judged(kind, namespace, name string, labels map[string]any) *policy.Request
 }
 
 func TestWaiverCovers(t *testing.T) {
-	pods := []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
+	pods := []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
 	legacy := &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"tier": "legacy"}}
 	unnamed := judged("Pod", "shop", "web-x7", nil)
 	unnamed.Name = ""
@@ -83,10 +83,10 @@ func TestWaiverCovers(t *testing.T) {
 			namespace: everywhere, match: v1alpha1.ClusterWaiverMatch{Namespaces: []string{"shop"}},
 			request: judged("Namespace", "", "shop", nil), want: true},
 		"the kind that it names": {
-			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Resources: pods}),
+			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Kinds: pods}),
 			request: judged("Pod", "shop", "web", nil), want: true},
 		"a kind that it doesn't name": {
-			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Resources: pods}),
+			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Kinds: pods}),
 			request: judged("Service", "shop", "web", nil)},
 		"a name by glob": {
 			namespace: "shop", match: covering(v1alpha1.WaiverMatch{Names: []string{"api", "we?-*"}}),
@@ -116,13 +116,13 @@ func TestWaiverCovers(t *testing.T) {
 			want: true},
 		"a label that whoever evicts a Pod writes into the eviction": {
 			reason: "the Pod may not have it", namespace: "shop",
-			match: covering(v1alpha1.WaiverMatch{Resources: pods, ObjectSelector: legacy}), request: evicted},
+			match: covering(v1alpha1.WaiverMatch{Kinds: pods, ObjectSelector: legacy}), request: evicted},
 		"an eviction by the Pod's name": {namespace: "shop",
-			match:   covering(v1alpha1.WaiverMatch{Resources: pods, Names: []string{"web"}}),
+			match:   covering(v1alpha1.WaiverMatch{Kinds: pods, Names: []string{"web"}}),
 			request: evicted, want: true},
 		"one part that disagrees is enough": {
 			namespace: "shop", match: covering(
-				v1alpha1.WaiverMatch{Resources: pods, Names: []string{"web"}, ObjectSelector: legacy}),
+				v1alpha1.WaiverMatch{Kinds: pods, Names: []string{"web"}, ObjectSelector: legacy}),
 			request: judged("Pod", "shop", "web", nil)},
 	}
 	for name, tc := range cases {
@@ -155,8 +155,8 @@ func TestNewWaiverNamesTheField(t *testing.T) {
 			"spec.match.objectSelector: "},
 		"a wildcard kind": {"shop",
 			covering(v1alpha1.WaiverMatch{
-				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"*"}}}}),
-			"spec.match.resources[0].kinds"},
+				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"*"}}}}),
+			"spec.match.kinds[0].kinds"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,7 @@ func why(o *v1alpha1.PolicyOverride, uid types.UID, now time.Time) string {
 		return v1alpha1.ReasonInvalid
 	case o.Spec.Cleared || o.DeletionTimestamp != nil:
 		return v1alpha1.ReasonCleared
-	case asked == nil || asked.Time.After(now.Add(clockSkew)):
+	case asked == nil || asked.RequestTime.After(now.Add(clockSkew)):
 		return v1alpha1.ReasonRequesterUnknown // admission doesn't record what is to come
 	case uid == "" || o.Spec.PolicyUID != string(uid):
 		return v1alpha1.ReasonPolicyNotFound
@@ -81,7 +81,7 @@ func why(o *v1alpha1.PolicyOverride, uid types.UID, now time.Time) string {
 // ends is when the override ends by itself: as it says, and never later than MaxOverride
 // after it was asked for.
 func ends(o *v1alpha1.PolicyOverride, asked *v1alpha1.RequestRecord) time.Time {
-	latest := asked.Time.Add(v1alpha1.MaxOverride)
+	latest := asked.RequestTime.Add(v1alpha1.MaxOverride)
 	if o.Spec.ExpirationTime.Time.Before(latest) {
 		return o.Spec.ExpirationTime.Time
 	}

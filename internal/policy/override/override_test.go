@@ -19,7 +19,8 @@ func at(offset time.Duration) time.Time {
 
 // asked is a record of a request.
 func asked(action v1alpha1.RequestAction, offset time.Duration) v1alpha1.RequestRecord {
-	return v1alpha1.RequestRecord{Action: action, User: "jane", Time: metav1.NewTime(at(offset)), Reason: "INC-42"}
+	return v1alpha1.RequestRecord{Action: action, User: "jane", RequestTime: metav1.NewTime(at(offset)),
+		Reason: "INC-42"}
 }
 
 // softened is an override to an action, asked for at 12:00, until 14:00.

@@ -23,7 +23,7 @@ func podPolicy(source string) *v1alpha1.ClusterRegoPolicy {
 		Spec: v1alpha1.RegoPolicySpec{
 			Rego: v1alpha1.RegoSource{File: "test.rego", Main: source},
 			Match: v1alpha1.Match{
-				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 		},
 	}
 }

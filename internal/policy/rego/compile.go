@@ -36,7 +36,7 @@ type Compiled struct {
 	compiler   *ast.Compiler
 	rules      map[string]rule
 	parameters *ast.Term
-	// named are the kinds that match.resources spells out; templates says
+	// named are the kinds that match.kinds spells out; templates says
 	// whether a rule on Pods reaches the workload kinds too.
 	named     []policy.GroupKind
 	templates bool

@@ -36,7 +36,7 @@ func TestV0IsTakenAsGatekeeperTakesIt(t *testing.T) {
 	p := &v1alpha1.ClusterRegoPolicy{}
 	p.Name = "estate"
 	p.Spec.Rego.Version = v1alpha1.RegoV0
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 	p.Spec.Rego.Main = `package estate
 
 import data.lib.unused
@@ -240,8 +240,8 @@ func TestCompileRefusesOtherFields(t *testing.T) {
 func TestCompileCopiesTheDefinition(t *testing.T) {
 	p := podPolicy(header + `deny contains "x" if true`)
 	c := compile(t, p)
-	p.Name, p.Spec.Match.Resources[0].Kinds[0] = "other", "Other"
-	if c.Name() != "test" || c.Policy().Spec.Match.Resources[0].Kinds[0] != "Pod" {
+	p.Name, p.Spec.Match.Kinds[0].Kinds[0] = "other", "Other"
+	if c.Name() != "test" || c.Policy().Spec.Match.Kinds[0].Kinds[0] != "Pod" {
 		t.Errorf("the caller's later change reached the compiled policy: %+v", c.Policy())
 	}
 }

@@ -40,7 +40,7 @@ type RelatedResource struct {
 
 // RowOf is the row in the file where a key is written, for error messages. The
 // path goes down from the top of the annotations, list positions as numbers:
-// RowOf("custom", "match", "resources", "0"). A key that isn't written has the row
+// RowOf("custom", "match", "kinds", "0"). A key that isn't written has the row
 // of the nearest one above it that is.
 func (a Metadata) RowOf(path ...string) int {
 	for n := len(path); n > 0; n-- {

@@ -27,7 +27,7 @@ const annotated = `# Copyright line
 # custom:
 #   id: privileged
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 #       - apiGroups: [apps]
@@ -51,7 +51,7 @@ func TestParseAnnotations(t *testing.T) {
 		RelatedResources: []rego.RelatedResource{{Ref: "https://example.com/runbook", Description: "runbook"}},
 		Custom: map[string]any{
 			"id": "privileged",
-			"match": map[string]any{"resources": []any{
+			"match": map[string]any{"kinds": []any{
 				map[string]any{"apiGroups": []any{""}, "kinds": []any{"Pod"}},
 				map[string]any{"apiGroups": []any{"apps"}},
 			}},
@@ -61,8 +61,8 @@ func TestParseAnnotations(t *testing.T) {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 	rows := map[string]int{
-		"title": 3, "custom": 12, "custom/id": 13, "custom/match/resources": 15,
-		"custom/match/resources/0": 16, "custom/match/resources/0/kinds": 17, "custom/match/resources/1": 18,
+		"title": 3, "custom": 12, "custom/id": 13, "custom/match/kinds": 15,
+		"custom/match/kinds/0": 16, "custom/match/kinds/0/kinds": 17, "custom/match/kinds/1": 18,
 		"custom/match/namespaces": 14, "severity": 2,
 	}
 	for path, want := range rows {

@@ -46,7 +46,7 @@ func TestNothingIsNestedSoThatCompilingNeverEnds(t *testing.T) {
 				p.Spec.Rego = v1alpha1.RegoSource{
 					File: "nested.rego", Main: "package nested\n\nimport rego.v1\n\ndeny contains \"no\" if false\n\n" +
 						text(n) + "\n"}
-				p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
+				p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
 				done := make(chan error, 1)
 				begin := time.Now()
 				go func() {

@@ -91,8 +91,8 @@ func TestPathsAreMovedOntoTheObject(t *testing.T) {
 func TestPathsOfANamedKindAreItsOwn(t *testing.T) {
 	p := podPolicy(
 		header + `deny contains {"msg": "x", "path": "/spec/template/spec/hostPID"} if input.pod.spec.hostPID`)
-	p.Spec.Match.Resources = append(p.Spec.Match.Resources,
-		v1alpha1.ResourceMatch{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}})
+	p.Spec.Match.Kinds = append(p.Spec.Match.Kinds,
+		v1alpha1.KindMatch{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}})
 	r := workload(policy.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
 		[]string{"spec", "template"})
 	want := []policy.Violation{{Message: "x", Path: "/spec/template/spec/hostPID"}}

@@ -23,7 +23,7 @@ func (c *Compiled) References() []inventory.Reference { return c.references }
 // never deny.
 func (c *Compiled) referencesOf(p *v1alpha1.ClusterRegoPolicy) ([]inventory.Reference, error) {
 	named := p.Spec.Match.References
-	bare := len(p.Spec.Match.Resources) == 0 // a template: the policies that name it have the match
+	bare := len(p.Spec.Match.Kinds) == 0 // a template: the policies that name it have the match
 	if c.lookedUp != nil && len(named) == 0 && !bare {
 		at := *c.lookedUp
 		at.Message = "the rules look other objects up in " + c.lookedUp.Message + ", and match.references names " +

@@ -53,7 +53,7 @@ func hostsPolicy(references ...v1alpha1.ReferencedKind) *v1alpha1.ClusterRegoPol
 	p.Name = "hosts"
 	p.Spec.Rego.Main = strings.Replace(uniqueHosts, "some host in other.spec.rules[_].host",
 		"host := other.spec.rules[_].host", 1)
-	p.Spec.Match = v1alpha1.Match{References: references, Resources: []v1alpha1.ResourceMatch{{
+	p.Spec.Match = v1alpha1.Match{References: references, Kinds: []v1alpha1.KindMatch{{
 		APIGroups: []string{"networking.k8s.io"}, Kinds: []string{"Ingress"}}}}
 	return p
 }

@@ -34,7 +34,7 @@ func policyOf(name, parameters string) *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RegoPolicySpec{
 		TemplateRef: &v1alpha1.TemplateReference{Name: "t"},
 		Match: v1alpha1.Match{
-			Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
+			Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}},
 	}}
 	if parameters != "" {
 		p.Spec.Parameters = &apiextensionsv1.JSON{Raw: []byte(parameters)}

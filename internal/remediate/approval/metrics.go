@@ -24,5 +24,5 @@ func newMetrics(r prometheus.Registerer) *metrics {
 func (m *metrics) answered(plan *v1alpha1.Remediation) {
 	given := plan.Status.Approval
 	m.wait.WithLabelValues(plan.Spec.Plan.Policy.Name, string(given.Decision)).Observe(
-		given.At.Sub(plan.CreationTimestamp.Time).Seconds())
+		given.DecisionTime.Sub(plan.CreationTimestamp.Time).Seconds())
 }

@@ -112,7 +112,7 @@ func firstThatCounts(given []v1alpha1.RemediationApproval, rem *v1alpha1.Remedia
 		if a := &given[i]; agrees(a, proposal) && canary.Refuse(a, rem, of, by) == (canary.Refusal{}) {
 			return &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(a), Decision: a.Spec.Decision,
 				Approver: a.Spec.Approver,
-				Comment:  a.Spec.Comment, At: metav1.NewMicroTime(a.CreationTimestamp.Time)}
+				Comment:  a.Spec.Comment, DecisionTime: metav1.NewMicroTime(a.CreationTimestamp.Time)}
 		}
 	}
 	return nil

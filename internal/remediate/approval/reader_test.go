@@ -261,7 +261,7 @@ func TestAnswersAreTold(t *testing.T) {
 			rem.Status.Approval = &v1alpha1.ApprovalRecord{
 				ApprovalRef: v1alpha1.BoundReference{Name: name, UID: fmt.Sprintf("%s-%d", name, after)},
 				Decision:    v1alpha1.DecisionApprove, Approver: name,
-				At: metav1.NewMicroTime(planMade.Add(time.Duration(after) * time.Second))}
+				DecisionTime: metav1.NewMicroTime(planMade.Add(time.Duration(after) * time.Second))}
 		}
 	}
 	yes := v1alpha1.DecisionApprove

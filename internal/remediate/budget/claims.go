@@ -56,7 +56,7 @@ func aboutToBegin(rem *v1alpha1.Remediation, now time.Time) bool {
 
 // patient says whether a plan has begun to write so lately that it waits for others.
 func patient(rem *v1alpha1.Remediation, now time.Time) bool {
-	since := rem.Status.PhaseStartedAt
+	since := rem.Status.PhaseStartTime
 	return rem.Status.Phase.Facts().Writes && since != nil && now.Sub(since.Time) < joinPatience
 }
 

@@ -36,7 +36,7 @@ func TestAPlanThatIsPausedDoesNotBegin(t *testing.T) {
 	} {
 		rem := &v1alpha1.Remediation{}
 		rem.Spec.Plan.Strategy.Mode, rem.Status.Phase = v1alpha1.RemediationAutomatic, v1alpha1.PhasePlanned
-		rem.Spec.DesiredState, rem.Spec.PausedUntil = v1alpha1.StatePaused, tc.until
+		rem.Spec.DesiredState, rem.Spec.PausedUntilTime = v1alpha1.StatePaused, tc.until
 		if got := aboutToBegin(rem, lookedAt); got != tc.want {
 			t.Errorf("%s: about to begin: %t, want %t", name, got, tc.want)
 		}
@@ -119,7 +119,7 @@ func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 				tc.strategy(&theirs.Spec)
 			}
 			began := metav1.NewMicroTime(lookedAt.Add(now - tc.began))
-			ours.Status.PhaseStartedAt = &began
+			ours.Status.PhaseStartTime = &began
 			b, _ := budgetsOver([]*v1alpha1.Remediation{ours, theirs}, slice, other)
 			own, err := record.Read(t.Context(), b.reader, ours)
 			if err != nil {

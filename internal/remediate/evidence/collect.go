@@ -44,8 +44,8 @@ func SubjectOf(target v1alpha1.ObjectReference, write *v1alpha1.WriteRecord) Sub
 	if write.Controller != nil {
 		s.Of = *write.Controller
 	}
-	if write.IntentAt != nil {
-		s.Since = write.IntentAt.Time
+	if write.IntentTime != nil {
+		s.Since = write.IntentTime.Time
 	}
 	return s
 }
@@ -87,7 +87,7 @@ func Merge(kept, found []v1alpha1.FailureEvidence) []v1alpha1.FailureEvidence {
 
 // collect looks at one subject.
 func collect(ctx context.Context, reader client.Reader, s Subject, now time.Time) v1alpha1.FailureEvidence {
-	e := v1alpha1.FailureEvidence{Object: s.Target, CollectedAt: metav1.NewMicroTime(now)}
+	e := v1alpha1.FailureEvidence{Object: s.Target, CollectedTime: metav1.NewMicroTime(now)}
 	var unread []string
 	failed := func(what string, err error) {
 		if ctx.Err() != nil {

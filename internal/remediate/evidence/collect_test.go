@@ -129,7 +129,7 @@ func TestCollect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for i := range tc.want {
-					tc.want[i].Object, tc.want[i].CollectedAt = tc.subject.Target, metav1.NewMicroTime(now())
+					tc.want[i].Object, tc.want[i].CollectedTime = tc.subject.Target, metav1.NewMicroTime(now())
 				}
 				begun := time.Now()
 				got := Collect(t.Context(), server(t, tc.before, web()...), []Subject{tc.subject}, now())
@@ -154,7 +154,7 @@ func TestSubjectOf(t *testing.T) {
 		want  Subject
 	}{
 		"nothing was written":   {nil, Subject{Target: pod, Of: pod}},
-		"the target was":        {&v1alpha1.WriteRecord{IntentAt: &at}, Subject{Target: pod, Of: pod, Since: now()}},
+		"the target was":        {&v1alpha1.WriteRecord{IntentTime: &at}, Subject{Target: pod, Of: pod, Since: now()}},
 		"the target is evicted": {&v1alpha1.WriteRecord{Controller: &set}, Subject{Target: pod, Of: set}},
 	} {
 		if diff := cmp.Diff(tc.want, SubjectOf(pod, tc.write)); diff != "" {

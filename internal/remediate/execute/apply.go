@@ -144,7 +144,7 @@ func (p *Pass) preview(ctx context.Context, batch []int) error {
 		if rec.State == v1alpha1.TargetIntent {
 			rec.State = v1alpha1.TargetPreviewed
 			for _, w := range record.WritesOf(&rec) {
-				w.IntentAt = nil
+				w.IntentTime = nil
 			}
 			rec = record.WithoutProofs(rec)
 		}
@@ -188,7 +188,7 @@ func (p *Pass) send(ctx context.Context, a *fix.Attempt, rec v1alpha1.TargetReco
 			return p.refused(ctx, a, fix.WithWrites(rec, a.Writes), n, err)
 		}
 		now := metav1.NewMicroTime(p.Targets.Clock.Now())
-		w.Record.AppliedAt = &now
+		w.Record.AppliedTime = &now
 	}
 	return fix.Applied(fix.WithWrites(rec, a.Writes), metav1.NewMicroTime(p.Targets.Clock.Now()))
 }
@@ -207,7 +207,7 @@ func (p *Pass) withheld(ctx context.Context, a *fix.Attempt, n int) *v1alpha1.Ta
 // sendOne sends a write, unless it is too late: then nothing of it can arrive when
 // nobody expects it any more.
 func (p *Pass) sendOne(ctx context.Context, w *fix.Write) error {
-	if at := w.Record.IntentAt; at != nil && p.Targets.Clock.Now().Sub(at.Time) > sendWithin {
+	if at := w.Record.IntentTime; at != nil && p.Targets.Clock.Now().Sub(at.Time) > sendWithin {
 		return errNotSent
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
@@ -258,7 +258,7 @@ func (p *Pass) unknown(rec v1alpha1.TargetRecord, err error) v1alpha1.TargetReco
 	rec.Message = prose.Shorten("finding out whether the write has happened: "+err.Error(), 1024)
 	next := metav1.NewMicroTime(p.Targets.Clock.Now().Add(p.Targets.Backoff(rec.Attempts)))
 	rec.Attempts++
-	rec.NextAttemptAt = &next
+	rec.NextAttemptTime = &next
 	return rec
 }
 

@@ -56,7 +56,7 @@ func TestAWriteIsKnownThoughItsValuesWereChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			f, err := landed(rec, fix.Finding{Side: side, Object: live}, metav1.NewMicroTime(fixtest.Now))
-			if got := f.Side == fix.SideAfter; err != nil || got != tc.want || got != (rec.AppliedAt != nil) ||
+			if got := f.Side == fix.SideAfter; err != nil || got != tc.want || got != (rec.AppliedTime != nil) ||
 				rec.Beyond != "" {
 				t.Errorf("%d, %v: %+v", f.Side, err, rec)
 			}

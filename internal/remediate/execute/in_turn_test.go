@@ -167,9 +167,10 @@ func TestNoTargetIsJudgedWhileAnothersWriteMayLand(t *testing.T) {
 		t.Fatalf("the first: %s %s: %s", first.State, first.Reason, first.Message)
 	}
 	next := micro(b.pass.Targets.Clock.Now().Add(fix.LandingPoll))
-	if second.State != v1alpha1.TargetPending || !second.NextAttemptAt.Equal(next) ||
+	if second.State != v1alpha1.TargetPending || !second.NextAttemptTime.Equal(next) ||
 		!strings.Contains(second.Message, "write of ConfigMap shop/web may") {
-		t.Errorf("the second: %s %s: %s, next at %v", second.State, second.Reason, second.Message, second.NextAttemptAt)
+		t.Errorf("the second: %s %s: %s, next at %v", second.State, second.Reason, second.Message,
+			second.NextAttemptTime)
 	}
 	if !b.there("second") {
 		t.Error("it is deleted")

@@ -129,7 +129,7 @@ func (j *jointPlay) ready(lead int) []*Partner {
 }
 
 func (j *jointPlay) pending(i int) bool {
-	next := j.saved[i].NextAttemptAt
+	next := j.saved[i].NextAttemptTime
 	return j.saved[i].State == v1alpha1.TargetPending && (next == nil || !next.After(j.clock.Now()))
 }
 

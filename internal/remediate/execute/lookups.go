@@ -99,7 +99,7 @@ func (p *Pass) removed(ctx context.Context) (gone []v1alpha1.ObjectReference, ag
 	err error) {
 	for i := range p.Records.Places {
 		rec, ref := p.Records.Record(i), p.Records.Target(i).Object
-		if w := rec.Write; !fix.Removes(w) || w.IntentAt == nil || w.RevertedAt != nil || wasVerified(rec) {
+		if w := rec.Write; !fix.Removes(w) || w.IntentTime == nil || w.RevertedTime != nil || wasVerified(rec) {
 			continue
 		}
 		found, err := p.Snapshot.Holds(p.policyName(), ref)
@@ -181,8 +181,8 @@ func (p *Pass) written() []written {
 			if w.Object != nil {
 				ref = *w.Object
 			}
-			if w.IntentAt != nil && !fix.Removes(w) {
-				all = append(all, written{at: w.IntentAt.Time, ref: ref, verified: wasVerified(rec)})
+			if w.IntentTime != nil && !fix.Removes(w) {
+				all = append(all, written{at: w.IntentTime.Time, ref: ref, verified: wasVerified(rec)})
 			}
 		}
 	}

@@ -180,7 +180,7 @@ func TestATargetIsJudgedByWhatWasWrittenBefore(t *testing.T) {
 			if tc.lag >= 0 {
 				return
 			}
-			if second.WaitingSince == nil || second.Attempts != 0 || !strings.Contains(second.Message, "lags behind") {
+			if second.WaitingTime == nil || second.Attempts != 0 || !strings.Contains(second.Message, "lags behind") {
 				t.Errorf("it doesn't wait, or counts as tried: %+v", second)
 			}
 		})

@@ -98,8 +98,8 @@ func (p *Pass) writtenBy(obj *unstructured.Unstructured, rec *v1alpha1.TargetRec
 	w.now = []*unstructured.Unstructured{obj}
 	earlier := obj
 	for _, write := range slices.Backward(record.WritesOf(rec)) {
-		if write.IntentAt != nil {
-			w.since = write.IntentAt.Time
+		if write.IntentTime != nil {
+			w.since = write.IntentTime.Time
 		}
 		if fix.Removes(write) {
 			w.before = []map[string]any{obj.Object}

@@ -109,7 +109,7 @@ func TestWhatTheAnswerToAWriteMeans(t *testing.T) {
 				t.Errorf("got %s (%s), %d tries, record kept: %t: %s", got.State, got.Reason, got.Attempts,
 					got.Write != nil, got.Message)
 			}
-			if next := got.NextAttemptAt; (next == nil) != (tc.next == 0) ||
+			if next := got.NextAttemptTime; (next == nil) != (tc.next == 0) ||
 				next != nil && !next.Time.Equal(fixtest.Now.Add(tc.next)) {
 				t.Errorf("the next try is at %v, want after %s", next, tc.next)
 			}
@@ -154,8 +154,8 @@ func TestWhatARecordWithoutAWholeWriteComesTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec.Preceding[0] = a.Writes[0].Record
-	at := *rec.Write.IntentAt
-	rec.Preceding[0].AppliedAt = &at
+	at := *rec.Write.IntentTime
+	rec.Preceding[0].AppliedTime = &at
 	note := b.object("note")
 	note.Labels, note.Annotations, note.Data = nil, nil, map[string]string{"a": "theirs"}
 	if err := b.api.Update(t.Context(), note); err != nil {
@@ -210,7 +210,7 @@ func TestTargetsThatAreRecordedWithoutAWrite(t *testing.T) {
 		v1alpha1.Target, v1alpha1.TargetRecord) {
 		rec := v1alpha1.TargetRecord{State: state}
 		if next > 0 {
-			rec.NextAttemptAt = micro(at.Add(next))
+			rec.NextAttemptTime = micro(at.Add(next))
 		}
 		return v1alpha1.Target{SkipReason: skip}, rec
 	}

@@ -75,7 +75,7 @@ func TestAPreviewStopsBeforeTheIntent(t *testing.T) {
 				t.Errorf("%s: %d writes are shown", tc.reason, shown)
 			}
 			for _, w := range record.WritesOf(&rec) {
-				if w.IntentAt != nil || w.Expected != nil {
+				if w.IntentTime != nil || w.Expected != nil {
 					t.Errorf("%s: it is told as a write: %+v", tc.reason, w)
 				}
 			}

@@ -51,7 +51,7 @@ func (p *Pass) toPropose(now time.Time) (batch []int, wait time.Duration) {
 		if _, known := preview.ParseChange(rec.Proposal); known {
 			continue
 		}
-		if next := rec.NextAttemptAt; next != nil && next.After(now) {
+		if next := rec.NextAttemptTime; next != nil && next.After(now) {
 			left := rollout.Until(now, next.Time)
 			wait = min(cmp.Or(wait, left), left)
 			continue

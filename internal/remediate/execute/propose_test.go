@@ -63,7 +63,7 @@ func TestWhichTargetsAreProposedNext(t *testing.T) {
 	later := metav1.NewMicroTime(fixtest.Now.Add(7 * time.Second))
 	pending := v1alpha1.TargetRecord{State: v1alpha1.TargetPending}
 	known, waits, done := pending, pending, pending
-	known.Proposal, waits.NextAttemptAt, done.State = "no change: AlreadyClean: x", &later, v1alpha1.TargetDone
+	known.Proposal, waits.NextAttemptTime, done.State = "no change: AlreadyClean: x", &later, v1alpha1.TargetDone
 	cases := map[string]struct {
 		records []v1alpha1.TargetRecord
 		skip    bool

@@ -78,7 +78,7 @@ func (p *Pass) awaitReplacement(write *v1alpha1.WriteRecord, controller *unstruc
 				wanted)}
 	}
 	patience := p.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration / 2
-	if write.AppliedAt != nil && p.Targets.Clock.Now().Sub(write.AppliedAt.Time) < patience {
+	if write.AppliedTime != nil && p.Targets.Clock.Now().Sub(write.AppliedTime.Time) < patience {
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
 			Message: fmt.Sprintf("%s hasn't made another Pod yet: waiting for one up to %s", write.Controller.String(),
 				patience)}
@@ -90,7 +90,7 @@ func (p *Pass) awaitReplacement(write *v1alpha1.WriteRecord, controller *unstruc
 // decided. The API server tells creation in whole seconds.
 func createdSince(pod *unstructured.Unstructured, write *v1alpha1.WriteRecord) bool {
 	created := pod.GetCreationTimestamp()
-	return write.IntentAt == nil || !created.Time.Before(write.IntentAt.Truncate(time.Second))
+	return write.IntentTime == nil || !created.Time.Before(write.IntentTime.Truncate(time.Second))
 }
 
 // plannedUIDs are the objects that the plan was made for.

@@ -38,7 +38,7 @@ func madeBy(name, uid string, created time.Time, labels map[string]string) *core
 func untainted() *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "untainted"}}
 	p.Spec.Admission.Action = v1alpha1.AdmissionDeny
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod"}}}
 	judged := false
 	p.Spec.Match.PodTemplates = &judged
 	p.Spec.Rego = v1alpha1.RegoSource{
@@ -106,7 +106,7 @@ func TestTheReplacementOfAnEvictedPodIsJudged(t *testing.T) {
 			}
 			intent := metav1.NewMicroTime(fixtest.Now.Add(300 * time.Millisecond))
 			w := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "p1", HealthBefore: "Current",
-				IntentAt: &intent, AppliedAt: &intent,
+				IntentTime: &intent, AppliedTime: &intent,
 				Controller: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Namespace: "shop",
 					Name: "rs", UID: "rs1"},
 				Root: &v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop",
@@ -127,7 +127,7 @@ func TestAControllerThatTellsNoNumberIsAwaitedForAWhile(t *testing.T) {
 		Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job",
 			"metadata": map[string]any{"namespace": "shop", "name": "j", "uid": "j1"}}}
 	at := metav1.NewMicroTime(fixtest.Now)
-	w := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "p1", IntentAt: &at, AppliedAt: &at,
+	w := &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, UID: "p1", IntentTime: &at, AppliedTime: &at,
 		Controller: &v1alpha1.ObjectReference{Kind: "Job", Name: "j", UID: "j1"}}
 	if c := b.pass.checkReplacements(t.Context(), w, job, false); c == nil || c.Result != rollout.CheckWaiting {
 		t.Errorf("at once: %+v", c)

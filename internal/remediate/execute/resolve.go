@@ -68,7 +68,7 @@ func (p *Pass) resolved(ctx context.Context, a *fix.Attempt) v1alpha1.TargetReco
 // landed completes the record of a write that was found to have happened, and says so too
 // of one whose very fields a webhook has changed.
 func landed(w *v1alpha1.WriteRecord, f fix.Finding, now metav1.MicroTime) (fix.Finding, error) {
-	if w.AppliedAt != nil {
+	if w.AppliedTime != nil {
 		return f, nil
 	}
 	if f.Side == fix.SideNeither && surplus.Bent(w, f.Object) {
@@ -83,7 +83,7 @@ func landed(w *v1alpha1.WriteRecord, f fix.Finding, now metav1.MicroTime) (fix.F
 	if err := fix.Arrived(w, f.Object); err != nil {
 		return f, err
 	}
-	w.AppliedAt = &now
+	w.AppliedTime = &now
 	return f, nil
 }
 
@@ -138,7 +138,7 @@ func (p *Pass) notHappened(a *fix.Attempt) *v1alpha1.TargetRecord {
 // Until that is done the intent stays; then the target's record is outcome.
 func (p *Pass) takeBack(ctx context.Context, a *fix.Attempt, outcome v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	for _, w := range slices.Backward(record.WritesOf(&a.Previous)) {
-		if w.AppliedAt == nil {
+		if w.AppliedTime == nil {
 			continue
 		}
 		u := p.undoWrite(ctx, a.Target.Object, w)

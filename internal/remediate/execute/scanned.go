@@ -165,8 +165,8 @@ func (p *Pass) scanned(ctx context.Context, policies []string, uid string, rec *
 // lastIntent is when the last of a target's writes was recorded, in UTC.
 func lastIntent(rec *v1alpha1.TargetRecord) (last time.Time) {
 	for _, w := range record.WritesOf(rec) {
-		if w.IntentAt != nil && w.IntentAt.After(last) {
-			last = w.IntentAt.UTC()
+		if w.IntentTime != nil && w.IntentTime.After(last) {
+			last = w.IntentTime.UTC()
 		}
 	}
 	return last

@@ -56,7 +56,7 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 				&fix.Attempt{Targets: b.pass.Targets, Plan: b.pass.Remediation.Spec.Plan, Target: a.Target,
 					Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}})
 			if before == nil || before.State != v1alpha1.TargetPending || before.Reason != v1alpha1.ReasonNotServed ||
-				before.Attempts != 0 || before.WaitingSince == nil {
+				before.Attempts != 0 || before.WaitingTime == nil {
 				t.Errorf("before its write it is %+v, want it to wait uncharged", before)
 			}
 			b.pass.Records = &record.Records{}
@@ -77,7 +77,7 @@ func TestAnObjectWhoseKindIsNotServedIsNotGone(t *testing.T) {
 				t.Errorf("of a recorded write it says %s (%s), want the intent kept", got.State, got.Reason)
 			}
 			if got := b.pass.reverted(t.Context(), b.target, written); got.State != v1alpha1.TargetApplied ||
-				got.NextAttemptAt == nil {
+				got.NextAttemptTime == nil {
 				t.Errorf("undoing it comes to %s (%s), want another try", got.State, got.Reason)
 			}
 		})
@@ -152,7 +152,7 @@ func TestUndoingEndsWhereTheKindIsUninstalled(t *testing.T) {
 	}
 	b.pass.Targets.Reader = served
 	if got := b.pass.reverted(t.Context(), b.target, written); got.State != v1alpha1.TargetReverted ||
-		got.WaitingSince != nil {
+		got.WaitingTime != nil {
 		t.Errorf("served again, it is %s (%s): %s", got.State, got.Reason, got.Message)
 	}
 	if state, _ := b.state(); state != "bad" {

@@ -47,7 +47,7 @@ func (p *Pass) reverted(ctx context.Context, ref v1alpha1.ObjectReference,
 	state, reason, message, more := v1alpha1.TargetReverted, rec.Reason, cause(rec), ""
 	for _, w := range slices.Backward(record.WritesOf(&rec)) {
 		u := p.undoWrite(ctx, ref, w)
-		if w.AppliedAt == nil && u.Before && p.Targets.Clock.Now().Before(until) {
+		if w.AppliedTime == nil && u.Before && p.Targets.Clock.Now().Before(until) {
 			return p.mayLand(rec)
 		}
 		if stays, stopped := p.notUndone(rec, u, until); stopped {
@@ -105,7 +105,7 @@ func (p *Pass) undoWrite(ctx context.Context, ref v1alpha1.ObjectReference, w *v
 	switch {
 	case err != nil:
 		return fix.Undone{Err: err}
-	case f.Side == fix.SideAfter && w.AppliedAt == nil && w.Expected != nil:
+	case f.Side == fix.SideAfter && w.AppliedTime == nil && w.Expected != nil:
 		return fix.Undone{Err: errArrived}
 	case f.Side == fix.SideAfter:
 		u := fix.OperationOf(w.Action).Undo(ctx, p.Targets, ref, w, f)
@@ -138,14 +138,14 @@ func (p *Pass) notYet(rec v1alpha1.TargetRecord, err error) v1alpha1.TargetRecor
 	rec.Message = prose.Shorten(cause(rec)+notYetUndone+err.Error(), 1024)
 	next := metav1.NewMicroTime(p.Targets.Clock.Now().Add(p.Targets.Backoff(rec.Attempts)))
 	rec.Attempts++
-	rec.NextAttemptAt, rec.WaitingSince = &next, nil
+	rec.NextAttemptTime, rec.WaitingTime = &next, nil
 	return rec
 }
 
 // mayLand leaves a write for another look that hasn't happened, and still may.
 func (p *Pass) mayLand(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 	next := metav1.NewMicroTime(p.Targets.Clock.Now().Add(fix.LandingPoll))
-	rec.NextAttemptAt = &next
+	rec.NextAttemptTime = &next
 	return rec
 }
 
@@ -158,13 +158,13 @@ func cause(rec v1alpha1.TargetRecord) string {
 func (p *Pass) ended(rec v1alpha1.TargetRecord, state v1alpha1.TargetState, reason,
 	message string) v1alpha1.TargetRecord {
 	rec = record.WithoutProofs(rec)
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason,
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptTime, rec.WaitingTime = state, reason,
 		prose.Shorten(message, 1024), nil, nil
 	if state == v1alpha1.TargetReverted {
 		rec.Recovering = rec.Write != nil
 		now := metav1.NewMicroTime(p.Targets.Clock.Now())
 		for _, w := range record.WritesOf(&rec) {
-			w.RevertedAt = &now
+			w.RevertedTime = &now
 		}
 	}
 	return rec

@@ -53,7 +53,7 @@ func (p *Pass) provenUndo(ctx context.Context, ref v1alpha1.ObjectReference,
 		if err != nil {
 			continue
 		}
-		late := w.AppliedAt == nil
+		late := w.AppliedTime == nil
 		if f, err = landed(w, f, now); err != nil || f.Side != fix.SideAfter {
 			continue
 		}

@@ -39,7 +39,7 @@ func (p *Pass) undoRefused(rec v1alpha1.TargetRecord, lands time.Time, err error
 func (p *Pass) undoneLater(rec v1alpha1.TargetRecord, lands time.Time, reason, why,
 	help string) v1alpha1.TargetRecord {
 	now := metav1.NewMicroTime(p.Targets.Clock.Now())
-	since := rec.WaitingSince
+	since := rec.WaitingTime
 	if since == nil {
 		since = &now
 	}
@@ -49,6 +49,6 @@ func (p *Pass) undoneLater(rec v1alpha1.TargetRecord, lands time.Time, reason, w
 			why, help))
 	}
 	rec = p.notYet(rec, errors.New(why))
-	rec.WaitingSince = since
+	rec.WaitingTime = since
 	return rec
 }

@@ -86,7 +86,7 @@ func TestAnUndoingIsProvenBeforeItIsSent(t *testing.T) {
 				t.Errorf("%s: first persisted is %+v", tc.reason, first)
 			}
 			undone := tc.want == v1alpha1.TargetReverted
-			if got.Recovering != undone || (got.Write.RevertedAt != nil) != undone || got.Write.UndoExpected != nil {
+			if got.Recovering != undone || (got.Write.RevertedTime != nil) != undone || got.Write.UndoExpected != nil {
 				t.Errorf("%s: %+v of %+v", tc.reason, got, got.Write)
 			}
 			if state, noted := b.state(); undone && (state != "bad" || noted) {
@@ -149,11 +149,11 @@ func TestUndoingAWriteOfUnknownOutcome(t *testing.T) {
 			if got.State != tc.want || tc.why != "" && got.Reason != tc.why {
 				t.Errorf("%s: %s (%s): %s", tc.reason, got.State, got.Reason, got.Message)
 			}
-			if tc.next > 0 && (got.NextAttemptAt == nil ||
-				!got.NextAttemptAt.Time.Equal(fixtest.Now.Add(tc.after+tc.next)) || got.Write == nil) {
+			if tc.next > 0 && (got.NextAttemptTime == nil ||
+				!got.NextAttemptTime.Time.Equal(fixtest.Now.Add(tc.after+tc.next)) || got.Write == nil) {
 				t.Errorf("%s: %+v", tc.reason, got)
 			}
-			if tc.arrived && (b.saved[0].Write.AppliedAt == nil || b.saved[0].Write.UndoExpected == nil ||
+			if tc.arrived && (b.saved[0].Write.AppliedTime == nil || b.saved[0].Write.UndoExpected == nil ||
 				(b.saved[0].Reason == v1alpha1.ReasonFixChangesMore) != tc.grew) {
 				t.Errorf("%s: what was found isn't persisted first: %+v", tc.reason, b.saved[0])
 			}
@@ -191,7 +191,7 @@ func TestWhatIsUndoneIsRecordedWhole(t *testing.T) {
 	b.pass.Records.Set(0, rec)
 	got := b.revert()
 	if got.State != v1alpha1.TargetRevertConflict || got.Reason != v1alpha1.ReasonUndoChangesMore ||
-		!strings.Contains(got.Message, "/spec/replicas") || got.Recovering || got.Write.RevertedAt != nil {
+		!strings.Contains(got.Message, "/spec/replicas") || got.Recovering || got.Write.RevertedTime != nil {
 		t.Errorf("what couldn't be recorded stays, and it is %s (%s): %s", got.State, got.Reason, got.Message)
 	}
 }
@@ -225,10 +225,10 @@ func TestWhenTheUndoingInAMissingKindIsGivenUp(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			since := micro(fixtest.Now.Add(-tc.waited))
-			got := b.pass.undoServed(v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, WaitingSince: since,
+			got := b.pass.undoServed(v1alpha1.TargetRecord{State: v1alpha1.TargetApplied, WaitingTime: since,
 				Attempts: tc.tries}, fixtest.Now.Add(tc.lands), missing)
-			if got.State != tc.want || (got.WaitingSince != nil) != (tc.want == v1alpha1.TargetApplied) {
-				t.Errorf("got %s (%s), waiting since %v", got.State, got.Reason, got.WaitingSince)
+			if got.State != tc.want || (got.WaitingTime != nil) != (tc.want == v1alpha1.TargetApplied) {
+				t.Errorf("got %s (%s), waiting since %v", got.State, got.Reason, got.WaitingTime)
 			}
 		})
 	}

@@ -67,13 +67,13 @@ func (a *Attempt) Intent() (v1alpha1.TargetRecord, error) {
 	}
 	ready, _ := kube.ReadyPods(a.Object)
 	for _, w := range a.Writes {
-		w.Record.IntentAt, w.Record.ReadyBefore = &now, ready
+		w.Record.IntentTime, w.Record.ReadyBefore = &now, ready
 		if w.Record.HealthBefore == "" {
 			w.Record.HealthBefore = health.String()
 		}
 	}
 	rec := WithWrites(a.Previous, a.Writes)
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = v1alpha1.TargetIntent, "", "", nil, nil
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptTime, rec.WaitingTime = v1alpha1.TargetIntent, "", "", nil, nil
 	return rec, nil
 }
 
@@ -123,7 +123,7 @@ func (a *Attempt) Failed(reason, message string) *v1alpha1.TargetRecord {
 
 func (a *Attempt) ended(state v1alpha1.TargetState, reason, message string) *v1alpha1.TargetRecord {
 	rec := a.Previous
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.WaitingSince = state, reason,
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptTime, rec.WaitingTime = state, reason,
 		prose.Shorten(message, 1024), nil, nil
 	if state != v1alpha1.TargetPending {
 		rec.Preceding, rec.Write = nil, nil
@@ -145,7 +145,7 @@ func (a *Attempt) Retry(message string, after time.Duration) *v1alpha1.TargetRec
 	rec := a.Pending(v1alpha1.ReasonRetrying, message)
 	rec.Attempts++
 	next := metav1.NewMicroTime(a.Targets.Clock.Now().Add(after))
-	rec.NextAttemptAt = &next
+	rec.NextAttemptTime = &next
 	return rec
 }
 
@@ -158,7 +158,7 @@ const waitPoll = 2 * time.Second
 // message of a target that has waited too long.
 func (a *Attempt) waitFor(reason, what, message string) *v1alpha1.TargetRecord {
 	now := metav1.NewMicroTime(a.Targets.Clock.Now())
-	since := a.Previous.WaitingSince
+	since := a.Previous.WaitingTime
 	if since == nil || a.Previous.Reason != reason {
 		since = &now
 	}
@@ -166,9 +166,9 @@ func (a *Attempt) waitFor(reason, what, message string) *v1alpha1.TargetRecord {
 		return a.Failed(reason, fmt.Sprintf("couldn't be %s within %s: %s", what, deadline, message))
 	}
 	rec := a.Pending(reason, message)
-	rec.WaitingSince = since
+	rec.WaitingTime = since
 	next := metav1.NewMicroTime(now.Add(waitPoll))
-	rec.NextAttemptAt = &next
+	rec.NextAttemptTime = &next
 	return rec
 }
 

@@ -90,7 +90,7 @@ func TestWaitingForADisruptionBudgetIsNoTry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := &Attempt{Targets: targetsAt(fixtest.Now),
 				Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Reason: v1alpha1.ReasonDisruptionBudget,
-					WaitingSince: tc.since}}
+					WaitingTime: tc.since}}
 			a.Plan.Strategy.SetDefaults()
 			a.Plan.Strategy.ProgressDeadline = metav1.Duration{Duration: 90 * time.Second}
 			got := a.FromError(tc.err)
@@ -98,8 +98,8 @@ func TestWaitingForADisruptionBudgetIsNoTry(t *testing.T) {
 				t.Errorf("%s (%s), %d tries: %s", got.State, got.Reason, got.Attempts, got.Message)
 			}
 			waits := got.Reason == v1alpha1.ReasonDisruptionBudget && got.State == v1alpha1.TargetPending
-			if waits && tc.since != nil && !got.WaitingSince.Equal(tc.since) || waits != (got.WaitingSince != nil) {
-				t.Errorf("waiting since %v, from %v", got.WaitingSince, tc.since)
+			if waits && tc.since != nil && !got.WaitingTime.Equal(tc.since) || waits != (got.WaitingTime != nil) {
+				t.Errorf("waiting since %v, from %v", got.WaitingTime, tc.since)
 			}
 		})
 	}

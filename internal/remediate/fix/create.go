@@ -160,7 +160,7 @@ func (creation) Undo(ctx context.Context, t *targets.Client, _ v1alpha1.ObjectRe
 	if err != nil {
 		return Undone{Err: err}
 	}
-	if w.AppliedAt != nil && digest != w.DigestAfter {
+	if w.AppliedTime != nil && digest != w.DigestAfter {
 		return Undone{State: v1alpha1.TargetRevertConflict, Reason: v1alpha1.ReasonConflict,
 			Message: fmt.Sprintf(
 				"somebody has changed %s since it was created: it is kept; delete it if nobody needs it",

@@ -72,6 +72,6 @@ func (a *Attempt) KeepLanding(rec v1alpha1.TargetRecord) v1alpha1.TargetRecord {
 func (a *Attempt) AwaitLanding(message string) v1alpha1.TargetRecord {
 	rec := a.Pending(v1alpha1.ReasonOutcomeUnknown, message)
 	next := metav1.NewMicroTime(a.Targets.Clock.Now().Add(LandingPoll))
-	rec.NextAttemptAt = &next
+	rec.NextAttemptTime = &next
 	return *rec
 }

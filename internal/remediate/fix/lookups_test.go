@@ -50,7 +50,7 @@ func TestAFixThatCreatesIsProvenByWhatRulesLookUp(t *testing.T) {
 			p := &v1alpha1.ClusterRegoPolicy{}
 			p.Name = "notes"
 			p.Spec.Admission.Action = v1alpha1.AdmissionDeny
-			p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
+			p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}
 			p.Spec.Match.References = []v1alpha1.ReferencedKind{{Kind: "ConfigMap"}}
 			p.Spec.Rego = v1alpha1.RegoSource{File: "notes.rego", Main: strings.Replace(wantsNote, "SAYS", tc.says, 1)}
 			p.SetDefaults()
@@ -113,7 +113,7 @@ func TestATargetWaitsForWhatIsLookedUpToBeKnown(t *testing.T) {
 			tc.change(d, unknown)
 			rec := d.Prepare(t.Context())
 			if rec.State != v1alpha1.TargetPending || rec.Reason != v1alpha1.ReasonUnobserved || rec.Attempts != 0 ||
-				rec.WaitingSince == nil || !strings.Contains(rec.Message, "Service: its objects aren't listed yet") {
+				rec.WaitingTime == nil || !strings.Contains(rec.Message, "Service: its objects aren't listed yet") {
 				t.Errorf("unknown: %s %s, %d tries: %s", rec.State, rec.Reason, rec.Attempts, rec.Message)
 			}
 			d.Previous = rec

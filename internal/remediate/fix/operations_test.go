@@ -83,7 +83,7 @@ func TestACreationIsKnownByItsMarks(t *testing.T) {
 				t.Errorf("%s: the record is %+v", tc.reason, w.Record)
 			}
 			at := metav1.NewMicroTime(fixtest.Now)
-			w.Record.AppliedAt = &at
+			w.Record.AppliedTime = &at
 			if u := does.Undo(t.Context(), d.Targets, d.Target.Object, &w.Record, f); u.State != tc.undo {
 				t.Errorf("%s: undoing it: %+v", tc.reason, u)
 			}
@@ -111,7 +111,7 @@ func TestWhatWasMadeIsDeletedUnlessItIsSomebodyElsesByNow(t *testing.T) {
 			change: func(c *corev1.ConfigMap, _ *v1alpha1.WriteRecord) { c.Data["a"] = "theirs" }},
 		"somebody has changed it, and nobody knew that it was made": {
 			reason: "its content at first isn't known", want: v1alpha1.TargetReverted,
-			change: func(c *corev1.ConfigMap, w *v1alpha1.WriteRecord) { c.Data["a"], w.AppliedAt = "theirs", nil }},
+			change: func(c *corev1.ConfigMap, w *v1alpha1.WriteRecord) { c.Data["a"], w.AppliedTime = "theirs", nil }},
 		"it is another of its name": {reason: "ours is gone", want: v1alpha1.TargetReverted, left: true,
 			change: func(_ *corev1.ConfigMap, w *v1alpha1.WriteRecord) { w.UID = "older" }},
 		"it bears another plan's mark": {reason: "it is that one's", want: v1alpha1.TargetReverted, left: true,
@@ -137,7 +137,7 @@ func TestWhatWasMadeIsDeletedUnlessItIsSomebodyElsesByNow(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := metav1.NewMicroTime(fixtest.Now)
-			w.Record.AppliedAt = &at
+			w.Record.AppliedTime = &at
 			key, live := client.ObjectKey{Namespace: "shop", Name: "note"}, &corev1.ConfigMap{}
 			if err := d.api.Get(t.Context(), key, live); err != nil {
 				t.Fatal(err)
@@ -692,13 +692,14 @@ func TestWhatComesWithAWriteIsRecorded(t *testing.T) {
 func TestAppliedKeepsWhenAWriteWasMade(t *testing.T) {
 	early, late := metav1.NewMicroTime(fixtest.Now), metav1.NewMicroTime(fixtest.Now.Add(time.Hour))
 	rec := WithWrites(v1alpha1.TargetRecord{State: v1alpha1.TargetIntent, Attempts: 3, Message: "x"},
-		[]*Write{{Record: v1alpha1.WriteRecord{UID: "1", AppliedAt: &early}}, {Record: v1alpha1.WriteRecord{UID: "2"}}})
+		[]*Write{{Record: v1alpha1.WriteRecord{UID: "1", AppliedTime: &early}},
+			{Record: v1alpha1.WriteRecord{UID: "2"}}})
 	if len(rec.Preceding) != 1 || rec.Preceding[0].UID != "1" || rec.Write == nil || rec.Write.UID != "2" {
 		t.Fatalf("the writes are %+v", rec)
 	}
 	got := Applied(rec, late)
 	if got.State != v1alpha1.TargetApplied || got.Attempts != 0 || got.Message != "" ||
-		!got.Preceding[0].AppliedAt.Equal(&early) || !got.Write.AppliedAt.Equal(&late) {
+		!got.Preceding[0].AppliedTime.Equal(&early) || !got.Write.AppliedTime.Equal(&late) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -441,7 +441,7 @@ func TestTheTargetIsReadAgainBeforeTheWrite(t *testing.T) {
 	}
 	d := newDesk(t)
 	if rec := d.HeldBack("a pause"); rec.State != v1alpha1.TargetPending || rec.Attempts != 0 ||
-		!rec.NextAttemptAt.After(fixtest.Now) || !strings.Contains(rec.Message, "a pause") {
+		!rec.NextAttemptTime.After(fixtest.Now) || !strings.Contains(rec.Message, "a pause") {
 		t.Errorf("held back it is %+v", rec)
 	}
 }

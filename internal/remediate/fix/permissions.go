@@ -68,6 +68,6 @@ func (a *Attempt) awaitPermissions(rules string) *v1alpha1.TargetRecord {
 	}
 	rec := a.Pending(v1alpha1.ReasonMissingPermission, message)
 	next := metav1.NewMicroTime(a.Targets.Clock.Now().Add(permissionsPoll))
-	rec.NextAttemptAt = &next
+	rec.NextAttemptTime = &next
 	return rec
 }

@@ -352,7 +352,7 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 			want:  v1alpha1.TargetFailed, why: v1alpha1.ReasonFixTooLarge, says: "have the object's owner fix it"},
 		"an earlier write may still arrive": {reason: "somebody must look at it then", given: func(d *desk) {
 			at := metav1.NewMicroTime(fixtest.Now)
-			d.Previous.Write = &v1alpha1.WriteRecord{UID: "u1", IntentAt: &at}
+			d.Previous.Write = &v1alpha1.WriteRecord{UID: "u1", IntentTime: &at}
 			d.proposes()
 		}, want: v1alpha1.TargetPending, why: v1alpha1.ReasonOutcomeUnknown, says: "NoFix"},
 	}
@@ -369,7 +369,7 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 			}
 			w := got.Write
 			if w == nil || w.UID != "u1" || w.ResourceVersion == "" || w.Action != v1alpha1.ActionPatch ||
-				w.HealthBefore != "Current" || !w.IntentAt.Time.Equal(fixtest.Now) || w.Expected == nil ||
+				w.HealthBefore != "Current" || !w.IntentTime.Time.Equal(fixtest.Now) || w.Expected == nil ||
 				len(w.Forward) != 2 || len(w.Fields) != 1 || w.Fields[0].Path != "/data/state" || w.DigestAfter == "" ||
 				w.DigestBefore == "" {
 				t.Errorf("%s: the record is %+v", tc.reason, w)
@@ -542,7 +542,7 @@ func TestWhatAnErrorBeforeTheWriteMeans(t *testing.T) {
 			if got.State != tc.want || got.Reason != tc.why || got.Attempts != tc.tries || got.Message == "" {
 				t.Errorf("%s (%s), %d tries: %s", got.State, got.Reason, got.Attempts, got.Message)
 			}
-			if next := got.NextAttemptAt; (next == nil) != (tc.next == 0) || next != nil &&
+			if next := got.NextAttemptTime; (next == nil) != (tc.next == 0) || next != nil &&
 				tc.why != v1alpha1.ReasonRetrying &&
 				!next.Time.Equal(fixtest.Now.Add(tc.next)) {
 				t.Errorf("the next try is at %v, want after %s", next, tc.next)
@@ -566,8 +566,8 @@ func TestTriesEnd(t *testing.T) {
 			t.Errorf("it says %s: %s", got.Reason, got.Message)
 		}
 		if want == v1alpha1.TargetPending &&
-			(got.Attempts != 3 || !got.NextAttemptAt.Time.Equal(fixtest.Now.Add(time.Second))) {
-			t.Errorf("%d tries, the next at %s", got.Attempts, got.NextAttemptAt)
+			(got.Attempts != 3 || !got.NextAttemptTime.Time.Equal(fixtest.Now.Add(time.Second))) {
+			t.Errorf("%d tries, the next at %s", got.Attempts, got.NextAttemptTime)
 		}
 	}
 	d := newDesk(t)
@@ -602,7 +602,7 @@ func TestAWriteThatArrivesLateIsOurs(t *testing.T) {
 		"it can't arrive any more": {reason: "it is known to have come before",
 			change: func(d *desk) {
 				at := metav1.NewMicroTime(fixtest.Now)
-				d.Previous.Write.AppliedAt = &at
+				d.Previous.Write.AppliedTime = &at
 			}},
 		"it was to another object": {reason: "of this name",
 			change: func(d *desk) { d.Previous.Write.UID = "older" }},
@@ -626,7 +626,7 @@ func TestAWriteThatArrivesLateIsOurs(t *testing.T) {
 			d.Previous = rec
 			tc.change(d)
 			got := d.Prepare(t.Context())
-			if (got.State == v1alpha1.TargetApplied) != tc.ours || tc.ours && (got.Write.AppliedAt == nil ||
+			if (got.State == v1alpha1.TargetApplied) != tc.ours || tc.ours && (got.Write.AppliedTime == nil ||
 				got.Write.DigestAfter == "") {
 				t.Errorf("%s: %s (%s): %s", tc.reason, got.State, got.Reason, got.Message)
 			}
@@ -661,7 +661,7 @@ func TestATargetIsLookedAtWhileItsWriteMayArrive(t *testing.T) {
 			got := d.KeepLanding(tc.rec)
 			if kept := got.Reason == v1alpha1.ReasonOutcomeUnknown; kept != tc.kept ||
 				kept && (got.State != v1alpha1.TargetPending || got.Write == nil ||
-					!got.NextAttemptAt.Time.Equal(fixtest.Now.Add(LandingPoll))) {
+					!got.NextAttemptTime.Time.Equal(fixtest.Now.Add(LandingPoll))) {
 				t.Errorf("got %+v", got)
 			}
 		})

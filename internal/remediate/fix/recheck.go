@@ -18,7 +18,7 @@ import (
 func (a *Attempt) HeldBack(why string) *v1alpha1.TargetRecord {
 	rec := a.Pending(v1alpha1.ReasonHeldBack, "not written, for right before the write: "+why)
 	next := metav1.NewMicroTime(a.Targets.Clock.Now().Add(kube.ConflictBackoff))
-	rec.NextAttemptAt = &next
+	rec.NextAttemptTime = &next
 	return rec
 }
 

@@ -134,10 +134,10 @@ func WithWrites(rec v1alpha1.TargetRecord, writes []*Write) v1alpha1.TargetRecor
 // written.
 func Applied(rec v1alpha1.TargetRecord, at metav1.MicroTime) v1alpha1.TargetRecord {
 	for _, w := range record.WritesOf(&rec) {
-		if w.AppliedAt == nil {
-			w.AppliedAt = &at
+		if w.AppliedTime == nil {
+			w.AppliedTime = &at
 		}
 	}
-	rec.State, rec.Reason, rec.Message, rec.NextAttemptAt, rec.Attempts = v1alpha1.TargetApplied, "", "", nil, 0
+	rec.State, rec.Reason, rec.Message, rec.NextAttemptTime, rec.Attempts = v1alpha1.TargetApplied, "", "", nil, 0
 	return NotedBeyond(record.WithoutProofs(rec))
 }

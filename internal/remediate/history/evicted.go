@@ -30,11 +30,11 @@ func (h *Past) rememberEvictions(plan string, b *record.Records, cooled float64,
 	cold := math.Exp2(-max(ago, 0).Seconds() / SlowHalfLife.Seconds())
 	for t := range b.Places {
 		w := b.Record(t).Write
-		if w == nil || w.Action != v1alpha1.ActionEvict || w.AppliedAt == nil || w.IntentAt == nil ||
+		if w == nil || w.Action != v1alpha1.ActionEvict || w.AppliedTime == nil || w.IntentTime == nil ||
 			w.Controller == nil {
 			continue
 		}
-		one := evicted{plan: plan, at: w.IntentAt.Time, heat: min(cooled, 1),
+		one := evicted{plan: plan, at: w.IntentTime.Time, heat: min(cooled, 1),
 			slow: (float64(b.Target(t).Heat)/100 + 1) * cold}
 		for _, key := range ownerKeys(*w.Controller, *cmp.Or(w.Root, w.Controller)) {
 			h.rememberEviction(key, one)

@@ -182,8 +182,8 @@ func TestHeatFollowsTheController(t *testing.T) {
 			intent := metav1.NewMicroTime(at)
 			b.Slices[0].Targets[n].Object = v1alpha1.ObjectReference{
 				APIVersion: "v1", Kind: "Pod", Name: "p", UID: strings.Repeat("p", 2*i+n+1)}
-			b.Record(n).Write = &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, IntentAt: &intent,
-				AppliedAt: &intent, Controller: &rs, Root: &web}
+			b.Record(n).Write = &v1alpha1.WriteRecord{Action: v1alpha1.ActionEvict, IntentTime: &intent,
+				AppliedTime: &intent, Controller: &rs, Root: &web}
 		}
 		rem := fixtest.Ended(at)
 		rem.Name = "plan-" + strings.Repeat("i", i)

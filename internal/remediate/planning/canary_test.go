@@ -52,7 +52,7 @@ func deployments(t *testing.T, namespaces []string, running ...int) (*drafter, d
 			APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: name, UID: name}})
 	}
 	d.policy.Spec.Rego.Main = "package p\n\ndeny contains \"it is bad\" if true\n"
-	d.policy.Spec.Match.Resources = []v1alpha1.ResourceMatch{
+	d.policy.Spec.Match.Kinds = []v1alpha1.KindMatch{
 		{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}
 	d.policy.SetDefaults()
 	policies := catalog.New(catalog.Options{TimeLimit: time.Minute})

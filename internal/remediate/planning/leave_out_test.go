@@ -21,7 +21,7 @@ func TestALeftOutNamespaceIsTold(t *testing.T) {
 	ended := metav1.NewMicroTime(c.Time.Now())
 	plans := []v1alpha1.Remediation{
 		{Spec: c.Plan("p").Spec, Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack,
-			Reason: v1alpha1.ReasonVerificationFailed, FailedIn: []string{hers}, CompletedAt: &ended}}}
+			Reason: v1alpha1.ReasonVerificationFailed, FailedIn: []string{hers}, CompletionTime: &ended}}}
 	plans[0].Name = "tags-failed"
 	found := []policy.Finding{{Kind: "Deployment", Namespace: hers, Name: "a", UID: "a", Fixable: true},
 		{Kind: "Deployment", Namespace: "shop", Name: "b", UID: "b", Fixable: true}}

@@ -21,7 +21,7 @@ func TestAPlanIsMadeAgainAfterAnOutage(t *testing.T) {
 		rem := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "tags", UID: "p1", Revision: "r1"}
 		then := metav1.NewMicroTime(at)
-		rem.Status.Phase, rem.Status.Reason, rem.Status.CompletedAt = v1alpha1.PhaseAborted, reason, &then
+		rem.Status.Phase, rem.Status.Reason, rem.Status.CompletionTime = v1alpha1.PhaseAborted, reason, &then
 		return rem
 	}
 	outage := v1alpha1.ReasonNoAnswer

@@ -22,8 +22,8 @@ func LandsUntil(rec *v1alpha1.TargetRecord) time.Time {
 		return until
 	}
 	for _, w := range WritesOf(rec) {
-		if w.IntentAt != nil && w.IntentAt.Add(LandingBound).After(until) {
-			until = w.IntentAt.Add(LandingBound)
+		if w.IntentTime != nil && w.IntentTime.Add(LandingBound).After(until) {
+			until = w.IntentTime.Add(LandingBound)
 		}
 	}
 	return until
@@ -34,5 +34,5 @@ func LandsUntil(rec *v1alpha1.TargetRecord) time.Time {
 // matter any more.
 func MayLand(rec *v1alpha1.TargetRecord) bool {
 	return (rec.State == v1alpha1.TargetIntent || rec.State == v1alpha1.TargetPending) &&
-		slices.ContainsFunc(WritesOf(rec), func(w *v1alpha1.WriteRecord) bool { return w.AppliedAt == nil })
+		slices.ContainsFunc(WritesOf(rec), func(w *v1alpha1.WriteRecord) bool { return w.AppliedTime == nil })
 }

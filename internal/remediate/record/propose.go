@@ -11,7 +11,7 @@ import (
 // and saved. What another target of the slice has told is told once.
 func (b *Records) Propose(i int, change preview.Change) {
 	rec := *b.Record(i)
-	rec.Reason, rec.Message, rec.Attempts, rec.NextAttemptAt, rec.WaitingSince = "", "", 0, nil, nil
+	rec.Reason, rec.Message, rec.Attempts, rec.NextAttemptTime, rec.WaitingTime = "", "", 0, nil, nil
 	for j, other := range b.Slices[b.Places[i].Slice].Records {
 		first, told := preview.ParseChange(other.Proposal)
 		if told && change.Text != "" && first.Text == change.Text && j != b.Places[i].Record {

@@ -194,14 +194,14 @@ func (b *Records) Views() []rollout.TargetView {
 		if rec.Wave != nil {
 			v.Wave = *rec.Wave
 		}
-		if rec.NextAttemptAt != nil {
-			v.NextAttemptAt = rec.NextAttemptAt.Time
+		if rec.NextAttemptTime != nil {
+			v.NextAttemptAt = rec.NextAttemptTime.Time
 		}
-		if rec.Write != nil && rec.Write.AppliedAt != nil {
-			v.AppliedAt = rec.Write.AppliedAt.Time
+		if rec.Write != nil && rec.Write.AppliedTime != nil {
+			v.AppliedAt = rec.Write.AppliedTime.Time
 		}
-		if rec.Write != nil && rec.Write.RevertedAt != nil {
-			v.RevertedAt = rec.Write.RevertedAt.Time
+		if rec.Write != nil && rec.Write.RevertedTime != nil {
+			v.RevertedAt = rec.Write.RevertedTime.Time
 		}
 		out[i] = v
 	}

@@ -187,7 +187,7 @@ func (b *Records) Trim() {
 			continue
 		}
 		rec = WithoutProofs(rec)
-		rec.Attempts, rec.NextAttemptAt, rec.WaitingSince = 0, nil, nil
+		rec.Attempts, rec.NextAttemptTime, rec.WaitingTime = 0, nil, nil
 		if rec.State == v1alpha1.TargetDone {
 			rec.Message = short(rec.Message) // others' say what a person can do
 		}

@@ -27,7 +27,7 @@ func recordOf(state v1alpha1.TargetState, bytes int) v1alpha1.TargetRecord {
 	}
 	container := "/spec/template/spec/containers/0"
 	w := &v1alpha1.WriteRecord{UID: strings.Repeat("u", 36), ResourceVersion: "123456", HealthBefore: "Current",
-		IntentAt:     &now,
+		IntentTime:   &now,
 		Forward:      []v1alpha1.PatchOperation{{Op: "replace", Path: container + "/image", Value: value("n")}},
 		Fields:       []v1alpha1.FieldChange{{Path: container + "/image", Before: value("o"), After: value("n")}},
 		Keys:         []v1alpha1.PatchOperation{{Op: "test", Path: container + "/name", Value: value("k")}},
@@ -37,7 +37,7 @@ func recordOf(state v1alpha1.TargetState, bytes int) v1alpha1.TargetRecord {
 		w.Expected = &v1alpha1.ExpectedContent{Digest: strings.Repeat("d", 64), Others: strings.Repeat("o", 64),
 			Places: []byte(strings.Repeat("p", 1024))}
 	case v1alpha1.TargetApplied, v1alpha1.TargetVerified, v1alpha1.TargetDone:
-		w.AppliedAt = &now
+		w.AppliedTime = &now
 	case v1alpha1.TargetPending, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetPreviewed,
 		v1alpha1.TargetReverted, v1alpha1.TargetRevertConflict:
 	}
@@ -104,13 +104,13 @@ func TestASliceNeverPassesItsLimit(t *testing.T) {
 				rec := recordOf(state, size)
 				rec.Message, rec.Reason, rec.Recovering = text, strings.Repeat("R", 64), true
 				now := metav1.NewMicroTime(breakertest.Noon)
-				rec.NextAttemptAt, rec.WaitingSince, rec.Attempts = &now, &now, 1<<30
+				rec.NextAttemptTime, rec.WaitingTime, rec.Attempts = &now, &now, 1<<30
 				if state == v1alpha1.TargetApplied {
 					rec.Write.Beyond = "/metadata/labels/" + text
 					rec.Write.Fields = append(rec.Write.Fields, cameWith())
 				}
 				if state == v1alpha1.TargetRevertConflict {
-					rec.Write.RevertedAt, rec.Write.AppliedAt = &now, &now
+					rec.Write.RevertedTime, rec.Write.AppliedTime = &now, &now
 				}
 				b.Set(i, rec)
 			}

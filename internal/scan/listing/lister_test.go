@@ -121,7 +121,7 @@ func TestProblem(t *testing.T) {
 			reason: "its CRD isn't there",
 			err:    KindError{Kind: widget, Err: &meta.NoKindMatchError{GroupKind: widget}},
 			want: "Widget of group example.com isn't served by this cluster: install its CustomResourceDefinition, " +
-				"or take the kind out of spec.match.resources; it is looked for again by itself",
+				"or take the kind out of spec.match.kinds; it is looked for again by itself",
 		},
 		"a version that isn't served": {
 			reason: "another one may be",
@@ -135,14 +135,14 @@ func TestProblem(t *testing.T) {
 			reason: "discovery was read before that",
 			err:    KindError{Kind: widget, Err: apierrors.NewNotFound(schema.GroupResource{}, "")},
 			want: "Widget of group example.com isn't served by this cluster: install its CustomResourceDefinition, " +
-				"or take the kind out of spec.match.resources; it is looked for again by itself",
+				"or take the kind out of spec.match.kinds; it is looked for again by itself",
 		},
 		"a kind that can't be listed": {
 			reason: "a review, for example, is never stored",
 			err: KindError{Kind: schema.GroupKind{Kind: "Binding"},
 				Err: apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "bindings"}, "list")},
 			want: "Binding of the core group can't be listed, so only admission can judge it: " +
-				"take the kind out of spec.match.resources, or into a policy of its own",
+				"take the kind out of spec.match.kinds, or into a policy of its own",
 		},
 		"a watch that broke off": {
 			reason: "old results may be out of date until the list ends",

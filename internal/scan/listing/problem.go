@@ -29,7 +29,7 @@ type KindError struct {
 	Err error
 	// Version is the one that was asked for; empty for any.
 	Version string
-	// Field is where policies name the kind. Default: spec.match.resources.
+	// Field is where policies name the kind. Default: spec.match.kinds.
 	Field string
 }
 
@@ -62,7 +62,7 @@ func (e *KindError) problem() string {
 	}
 }
 
-func (e *KindError) field() string { return cmp.Or(e.Field, "spec.match.resources") }
+func (e *KindError) field() string { return cmp.Or(e.Field, "spec.match.kinds") }
 
 // HasNoObjects says that a kind couldn't be listed because nothing is stored of it: it isn't served, or only requests
 // of it are.

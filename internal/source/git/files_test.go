@@ -110,7 +110,7 @@ const policy = `# METADATA
 #   id: NAME
 #   severity: Low
 #   match:
-#     resources: [{apiGroups: [""], kinds: [Pod]}]
+#     kinds: [{apiGroups: [""], kinds: [Pod]}]
 package hats.NAME
 
 import rego.v1

@@ -68,7 +68,7 @@ deletions.evenkeel.dev Ignore https://localhost:9443/validate/deletion
 func TestWebhooksCoverWhatThePoliciesConcern(t *testing.T) {
 	noTemplates := func(p *v1alpha1.ClusterRegoPolicy) { off := false; p.Spec.Match.PodTemplates = &off }
 	onlyServices := func(p *v1alpha1.ClusterRegoPolicy) {
-		p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Service"}}}
+		p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Service"}}}
 	}
 	cases := map[string]struct {
 		reason      string
@@ -381,7 +381,7 @@ func TestRulesNameSubresources(t *testing.T) {
 					p.Spec.Match.PodTemplates = &off
 				}, webhooktest.WithResources("", "Pod"),
 					func(p *v1alpha1.ClusterRegoPolicy) {
-						p.Spec.Match.Resources[1].Subresources = []v1alpha1.Subresource{"exec"}
+						p.Spec.Match.Kinds[1].Subresources = []v1alpha1.Subresource{"exec"}
 						p.Spec.Admission.Operations = []v1alpha1.Operation{"DELETE", "CONNECT"}
 					}),
 			},

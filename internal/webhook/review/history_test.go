@@ -88,8 +88,8 @@ func newHistory(t *rapid.T) *history {
 			p.Spec.Admission.Operations = rapid.SampledFrom(
 				[][]v1alpha1.Operation{{"CREATE"}, {"UPDATE"}, {"CREATE", "UPDATE"}, {"CREATE", "DELETE"},
 					{"UPDATE", "DELETE"}}).Draw(t, "operations")
-			m.Resources = append(m.Resources,
-				rapid.SampledFrom([][]v1alpha1.ResourceMatch{
+			m.Kinds = append(m.Kinds,
+				rapid.SampledFrom([][]v1alpha1.KindMatch{
 					nil, nil, {{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}},
 					{{APIGroups: []string{"apps"}, Kinds: []string{"ReplicaSet"}}}}).Draw(t, "other kinds")...)
 			templates := rapid.SampledFrom([]bool{true, true, true, false}).Draw(t, "podTemplates")
@@ -161,7 +161,7 @@ func (h *history) waive() {
 	if h.waiver == "" {
 		e.Spec.ExpirationTime = metav1.NewTime(noon.Add(-time.Hour))
 	}
-	e.Spec.Match.Resources = []v1alpha1.ResourceMatch{
+	e.Spec.Match.Kinds = []v1alpha1.KindMatch{
 		{APIGroups: []string{"", "apps"}, Kinds: []string{max(h.waiver, "Deployment")}}}
 	if err := h.catalog.SetWaiver(e); err != nil {
 		h.t.Fatal(err)
@@ -241,7 +241,7 @@ func (h *history) concerned(kind string, op policy.Operation, object, before tre
 	creates := slices.Contains(operations, v1alpha1.OperationCreate)
 	operation := slices.Contains(operations, v1alpha1.Operation(op)) || kind != "Pod" && op == policy.Update &&
 		creates && *m.PodTemplates
-	named := kind == "Pod" || *m.PodTemplates || slices.ContainsFunc(m.Resources, func(r v1alpha1.ResourceMatch) bool {
+	named := kind == "Pod" || *m.PodTemplates || slices.ContainsFunc(m.Kinds, func(r v1alpha1.KindMatch) bool {
 		return slices.Contains(r.Kinds, kind)
 	})
 	namespace := len(m.Namespaces) == 0 || m.Namespaces[0] == h.namespace

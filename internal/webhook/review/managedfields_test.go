@@ -66,7 +66,7 @@ deny contains {"msg": "found", "path": sprintf("/metadata/managedFields/%d", [i]
 	startswith(f.manager, "mallory")
 }
 `, func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Match.Resources = []v1alpha1.ResourceMatch{
+			p.Spec.Match.Kinds = []v1alpha1.KindMatch{
 				{APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}
 		})))
 	for name, tc := range map[string]struct {

@@ -23,7 +23,7 @@ func overridden(action v1alpha1.AdmissionAction, until time.Time,
 		Spec: v1alpha1.PolicyOverrideSpec{PolicyUID: "1", AdmissionAction: action,
 			ExpirationTime: metav1.NewTime(until),
 			Requests: []v1alpha1.RequestRecord{{Action: v1alpha1.ActionOverride, User: "jane", Reason: "INC-42",
-				Time: metav1.NewTime(webhooktest.Now().Add(-time.Hour))}}}}
+				RequestTime: metav1.NewTime(webhooktest.Now().Add(-time.Hour))}}}}
 	for _, change := range changes {
 		change(&o.Spec)
 	}

@@ -17,7 +17,7 @@ func AsksOfBreakerByName() string {
 
 // asksOfBreaker says in CEL whether a write asks something of a breaker.
 func asksOfBreaker() string {
-	return asksOf("mode", "forcedOpenUntil", "resetToken", "requests")
+	return asksOf("mode", "forcedOpenUntilTime", "resetToken", "requests")
 }
 
 // asksOf says in CEL that a write changes one of the fields by which people ask.
@@ -40,9 +40,9 @@ func onlyForcesOpen() string {
 // lets go of it in part.
 func shortensHold() string {
 	return `oldObject != null && has(oldObject.spec.mode) && oldObject.spec.mode != "` +
-		string(v1alpha1.BreakerAutomatic) + `" && has(object.spec.forcedOpenUntil) && ` +
-		"(!has(oldObject.spec.forcedOpenUntil) || " +
-		"timestamp(object.spec.forcedOpenUntil) < timestamp(oldObject.spec.forcedOpenUntil))"
+		string(v1alpha1.BreakerAutomatic) + `" && has(object.spec.forcedOpenUntilTime) && ` +
+		"(!has(oldObject.spec.forcedOpenUntilTime) || " +
+		"timestamp(object.spec.forcedOpenUntilTime) < timestamp(oldObject.spec.forcedOpenUntilTime))"
 }
 
 func same(field string) string {

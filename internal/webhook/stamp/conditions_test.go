@@ -26,7 +26,7 @@ func TestOnlyTheKillSwitchGoesUnrecorded(t *testing.T) {
 	}
 	const soon, late = "2027-01-07T08:00:00Z", "2027-01-08T08:00:00Z"
 	breaker := func(spec tree) any { return tree{"spec": spec} }
-	held := func(until string) any { return breaker(tree{"mode": "ForcedOpen", "forcedOpenUntil": until}) }
+	held := func(until string) any { return breaker(tree{"mode": "ForcedOpen", "forcedOpenUntilTime": until}) }
 	forGood, automatic := breaker(tree{"mode": "ForcedOpen"}), breaker(tree{})
 	for name, tc := range map[string]struct {
 		before, after any
@@ -41,9 +41,9 @@ func TestOnlyTheKillSwitchGoesUnrecorded(t *testing.T) {
 		"let go of sooner":               {held(late), held(soon), true},
 		"let go of at some time":         {forGood, held(late), true},
 		"nothing that anybody asks for":  {held(soon), held(soon), false},
-		"an end of none that is held":    {automatic, breaker(tree{"forcedOpenUntil": soon}), true},
+		"an end of none that is held":    {automatic, breaker(tree{"forcedOpenUntilTime": soon}), true},
 		"a reset of one that is held so": {held(soon),
-			breaker(tree{"mode": "ForcedOpen", "forcedOpenUntil": soon, "resetToken": "1"}), true},
+			breaker(tree{"mode": "ForcedOpen", "forcedOpenUntilTime": soon, "resetToken": "1"}), true},
 		"held for longer, and it is said": {held(soon),
 			breaker(tree{"mode": "ForcedOpen", "requests": []any{"x"}}), true},
 	} {

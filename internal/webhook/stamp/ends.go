@@ -11,8 +11,8 @@ import (
 
 // The fields of spec that say when a pause of a plan, and the hold of a breaker, end by themselves.
 const (
-	pausedUntil = "pausedUntil"
-	heldUntil   = "forcedOpenUntil"
+	pausedUntil = "pausedUntilTime"
+	heldUntil   = "forcedOpenUntilTime"
 )
 
 // Passed says whether a write asks for something until an end that has come, for which nothing would come of

@@ -75,7 +75,7 @@ func recorded(was, is []any, asks []ask, r *policy.Request) bool {
 	kept, added := is[:len(is)-len(asks)], is[len(is)-len(asks):]
 	for i, a := range asks {
 		entry, _ := added[i].(map[string]any)
-		at, err := time.Parse(time.RFC3339, text(entry, "time"))
+		at, err := time.Parse(time.RFC3339, text(entry, "requestTime"))
 		if err != nil || r.Now.Sub(at).Abs() > fresh ||
 			!reflect.DeepEqual(entry, a.record(r.UserInfo.Username, text(entry, "reason"), at)) {
 			return false
@@ -95,7 +95,7 @@ type ask struct {
 }
 
 func (a ask) record(user, reason string, at time.Time) map[string]any {
-	entry := map[string]any{"action": string(a.action), "user": user, "time": at.UTC().Format(time.RFC3339)}
+	entry := map[string]any{"action": string(a.action), "user": user, "requestTime": at.UTC().Format(time.RFC3339)}
 	if reason != "" {
 		entry["reason"] = reason
 	}
@@ -103,7 +103,7 @@ func (a ask) record(user, reason string, at time.Time) map[string]any {
 		entry["token"] = a.token
 	}
 	if a.until != "" {
-		entry["until"] = a.until
+		entry["untilTime"] = a.until
 	}
 	return entry
 }

@@ -15,7 +15,7 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func record(action, user string, more ...string) tree {
-	r := tree{"action": action, "user": user, "time": "2026-03-01T12:00:00Z"}
+	r := tree{"action": action, "user": user, "requestTime": "2026-03-01T12:00:00Z"}
 	for i := 0; i < len(more); i += 2 {
 		r[more[i]] = more[i+1]
 	}
@@ -107,7 +107,7 @@ func TestWhoAsksIsOnRecord(t *testing.T) {
 			want:  Change{Requests: []any{record("ForceOpen", "ann")}}},
 		"At another time": {reason: "replaced", before: tree{},
 			after: tree{"mode": "ForcedOpen",
-				"requests": []any{record("ForceOpen", "ann", "time", "2020-01-01T00:00:00Z")}},
+				"requests": []any{record("ForceOpen", "ann", "requestTime", "2020-01-01T00:00:00Z")}},
 			want: Change{Requests: []any{record("ForceOpen", "ann")}}},
 		"A record too many": {reason: "restored", before: tree{}, after: tree{"requests": []any{old}},
 			want: Change{}},
@@ -171,8 +171,8 @@ func TestWhoAsksIsOnRecord(t *testing.T) {
 
 func TestUntilWhenIsOnRecord(t *testing.T) {
 	const at, later = "2026-03-01T14:00:00Z", "2026-03-01T16:00:00Z"
-	paused := func(until string) tree { return tree{"desiredState": "Paused", "pausedUntil": until} }
-	held := func(until string) tree { return tree{"mode": "ForcedOpen", "forcedOpenUntil": until} }
+	paused := func(until string) tree { return tree{"desiredState": "Paused", "pausedUntilTime": until} }
+	held := func(until string) tree { return tree{"mode": "ForcedOpen", "forcedOpenUntilTime": until} }
 	cases := map[string]struct {
 		before, after tree
 		want          string // what is recorded; empty for nothing
@@ -184,16 +184,16 @@ func TestUntilWhenIsOnRecord(t *testing.T) {
 		"an end where there was none":           {tree{"desiredState": "Paused"}, paused(at), "Pause until " + at, ""},
 		"the same end":                          {paused(at), paused(at), "", ""},
 		"it goes on, and the end is taken away": {paused(at), tree{"desiredState": "Running"}, "Resume", ""},
-		"it goes on, and the end is left":       {paused(at), tree{"pausedUntil": at}, "Resume", "pausedUntil"},
-		"it is aborted, and the end is left": {paused(at), tree{"desiredState": "Aborted", "pausedUntil": at}, "Abort",
-			"pausedUntil"},
-		"it goes on, with another end, which is wrong": {paused(at), tree{"pausedUntil": later}, "Resume", ""},
+		"it goes on, and the end is left":       {paused(at), tree{"pausedUntilTime": at}, "Resume", "pausedUntilTime"},
+		"it is aborted, and the end is left": {paused(at), tree{"desiredState": "Aborted", "pausedUntilTime": at},
+			"Abort", "pausedUntilTime"},
+		"it goes on, with another end, which is wrong": {paused(at), tree{"pausedUntilTime": later}, "Resume", ""},
 		"a hold with an end":                           {tree{}, held(at), "ForceOpen until " + at, ""},
 		"another end of a hold":                        {held(at), held(later), "ForceOpen until " + later, ""},
 		"a hold without an end":                        {held(at), tree{"mode": "ForcedOpen"}, "ForceOpen", ""},
 		"the same end of a hold":                       {held(at), held(at), "", ""},
-		"let go of, and the end is left": {held(at), tree{"mode": "Automatic", "forcedOpenUntil": at}, "Release",
-			"forcedOpenUntil"},
+		"let go of, and the end is left": {held(at), tree{"mode": "Automatic", "forcedOpenUntilTime": at}, "Release",
+			"forcedOpenUntilTime"},
 		"let go of, and the end is taken away": {held(at), tree{}, "Release", ""},
 	}
 	for name, tc := range cases {
@@ -215,7 +215,7 @@ func TestUntilWhenIsOnRecord(t *testing.T) {
 			action, until, _ := strings.Cut(tc.want, " until ")
 			want := record(action, "ann")
 			if until != "" {
-				want["until"] = until
+				want["untilTime"] = until
 			}
 			if diff := cmp.Diff([]any{want}, got.Requests); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -243,10 +243,10 @@ func TestAnEndThatIsLeftGoesWhoeverWritesTheRecord(t *testing.T) {
 	const at = "2026-03-01T14:00:00Z"
 	r := &policy.Request{Operation: policy.Update, Resource: "remediations", Now: noon,
 		UserInfo:  policy.UserInfo{Username: "ann"},
-		OldObject: tree{"spec": tree{"desiredState": "Paused", "pausedUntil": at}},
-		Object:    tree{"spec": tree{"pausedUntil": at, "requests": []any{record("Resume", "ann")}}}}
+		OldObject: tree{"spec": tree{"desiredState": "Paused", "pausedUntilTime": at}},
+		Object:    tree{"spec": tree{"pausedUntilTime": at, "requests": []any{record("Resume", "ann")}}}}
 	got, needed := Record(r)
-	if diff := cmp.Diff([]any{record("Resume", "ann")}, got.Requests); !needed || got.Leftover != "pausedUntil" ||
+	if diff := cmp.Diff([]any{record("Resume", "ann")}, got.Requests); !needed || got.Leftover != "pausedUntilTime" ||
 		diff != "" {
 		t.Errorf("changed %t, %+v\n%s", needed, got, diff)
 	}
@@ -258,14 +258,16 @@ func TestAnEndThatHasPassed(t *testing.T) {
 		before, after tree
 		want          bool
 	}{
-		"a pause": {"remediations", nil, tree{"desiredState": "Paused", "pausedUntil": "2026-03-01T12:00:00Z"}, true},
+		"a pause": {"remediations", nil,
+			tree{"desiredState": "Paused", "pausedUntilTime": "2026-03-01T12:00:00Z"}, true},
 		"a hold": {"remediationbreakers", nil,
-			tree{"mode": "ForcedOpen", "forcedOpenUntil": "2026-03-01T13:00:00+01:00"}, true},
-		"to come": {"remediations", nil, tree{"desiredState": "Paused", "pausedUntil": "2026-03-01T12:00:01Z"}, false},
-		"no time": {"remediations", nil, tree{"desiredState": "Paused", "pausedUntil": "noon"}, false},
+			tree{"mode": "ForcedOpen", "forcedOpenUntilTime": "2026-03-01T13:00:00+01:00"}, true},
+		"to come": {"remediations", nil,
+			tree{"desiredState": "Paused", "pausedUntilTime": "2026-03-01T12:00:01Z"}, false},
+		"no time": {"remediations", nil, tree{"desiredState": "Paused", "pausedUntilTime": "noon"}, false},
 		"none":    {"remediations", nil, tree{"desiredState": "Paused"}, false},
-		"it has come since": {"remediations", tree{"desiredState": "Paused", "pausedUntil": "2026-03-01T11:00:00Z"},
-			tree{"desiredState": "Paused", "pausedUntil": "2026-03-01T11:00:00Z", "retryToken": "1"}, false},
+		"it has come since": {"remediations", tree{"desiredState": "Paused", "pausedUntilTime": "2026-03-01T11:00:00Z"},
+			tree{"desiredState": "Paused", "pausedUntilTime": "2026-03-01T11:00:00Z", "retryToken": "1"}, false},
 	} {
 		r := &policy.Request{Operation: policy.Update, Resource: tc.resource, Now: noon,
 			OldObject: tree{"spec": tc.before}, Object: tree{"spec": tc.after}}

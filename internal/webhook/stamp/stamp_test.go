@@ -42,10 +42,10 @@ func TestStamp(t *testing.T) {
 		return tree{"metadata": tree{"name": "p-1"}, "spec": spec}
 	}
 	by := func(user string) any {
-		return tree{"action": "Undo", "user": user, "time": "1970-01-01T00:00:00Z"}
+		return tree{"action": "Undo", "user": user, "requestTime": "1970-01-01T00:00:00Z"}
 	}
 	until := func(state string) tree {
-		return webhooktest.Set(plan(state), "2027-01-07T08:00:00Z", "spec", "pausedUntil")
+		return webhooktest.Set(plan(state), "2027-01-07T08:00:00Z", "spec", "pausedUntilTime")
 	}
 	asPlan, undoer := webhooktest.OfKind("Remediation", "remediations"), []string{"spec", "requests"}
 	asPolicy, asApproval := webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies"),
@@ -99,10 +99,10 @@ func TestStamp(t *testing.T) {
 			field:  undoer, want: []any{by("bob")}},
 		"the end of a pause that is over goes": {
 			review: webhooktest.Review("UPDATE", until("Undone"), until("Paused"), asPlan),
-			field:  []string{"spec", "pausedUntil"}},
+			field:  []string{"spec", "pausedUntilTime"}},
 		"the end of a pause stays": {
 			review: webhooktest.Review("UPDATE", until("Paused"), plan("Running"), asPlan),
-			field:  []string{"spec", "pausedUntil"}, want: "2027-01-07T08:00:00Z"},
+			field:  []string{"spec", "pausedUntilTime"}, want: "2027-01-07T08:00:00Z"},
 		"what holds no field of the sort is left alone": {
 			reason: "the configuration doesn't name it, but who knows",
 			review: webhooktest.Review("CREATE", webhooktest.Deployment("web", true), nil), field: author},
@@ -136,7 +136,8 @@ func TestTheAPIServerAsksForTheActAlone(t *testing.T) {
 		// The kill switch works while nobody answers; nothing else of a breaker does.
 		names.WebhookForceOpen:       asksOfBreaker() + " && " + onlyForcesOpen(),
 		names.WebhookBreakerRequests: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")",
-		names.WebhookPlanRequests:    asksOf("desiredState", "pausedUntil", "retryToken", "windowOverride", "requests"),
+		names.WebhookPlanRequests: asksOf("desiredState", "pausedUntilTime", "retryToken", "windowOverride",
+			"requests"),
 	}
 	for _, s := range All() {
 		if s.Condition != want[s.Webhook] {

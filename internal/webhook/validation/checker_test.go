@@ -81,29 +81,29 @@ func TestPolicyCheck(t *testing.T) {
 		"a misspelt kind is told by field, with the right one": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("apps", "Deployment", "deployment")},
 			want: []string{
-				`spec.match.resources[1].kinds[1]: the API server serves no kind "deployment" in group "apps": did you mean "Deployment" of group "apps"?`},
+				`spec.match.kinds[1].kinds[1]: the API server serves no kind "deployment" in group "apps": did you mean "Deployment" of group "apps"?`},
 		},
 		"a kind in the wrong group is told with the right group": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("", "Deployment")},
 			want: []string{
-				`spec.match.resources[1].kinds[0]: the API server serves no kind "Deployment" in group "": set apiGroups to "apps", which serves it`},
+				`spec.match.kinds[1].kinds[0]: the API server serves no kind "Deployment" in group "": set apiGroups to "apps", which serves it`},
 		},
 		"a kind that nobody serves": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("example.com", "Widget")},
 			want: []string{
-				`spec.match.resources[1].kinds[0]: the API server serves no kind "Widget" in group "example.com": check the spelling, or install its CustomResourceDefinition first`},
+				`spec.match.kinds[1].kinds[0]: the API server serves no kind "Widget" in group "example.com": check the spelling, or install its CustomResourceDefinition first`},
 		},
 		"a group that has none of the kinds": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) {
-				p.Spec.Match.Resources[0].APIGroups = []string{"", "apps"}
+				p.Spec.Match.Kinds[0].APIGroups = []string{"", "apps"}
 			}},
-			want: []string{`spec.match.resources[0].apiGroups[1]: group "apps" serves none of the kinds`},
+			want: []string{`spec.match.kinds[0].apiGroups[1]: group "apps" serves none of the kinds`},
 		},
 		"leases and Evenkeel's own kinds can't be matched": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("coordination.k8s.io", "Lease"),
 				webhooktest.WithResources("evenkeel.dev", "ClusterRegoPolicy")},
-			want: []string{"spec.match.resources[1].kinds[0]: Lease can't be matched: leases keep",
-				"spec.match.resources[2].kinds[0]: ClusterRegoPolicy can't be matched: Evenkeel's own"},
+			want: []string{"spec.match.kinds[1].kinds[0]: Lease can't be matched: leases keep",
+				"spec.match.kinds[2].kinds[0]: ClusterRegoPolicy can't be matched: Evenkeel's own"},
 		},
 		"a bad selector is told by its field": {
 			change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) {
@@ -166,7 +166,7 @@ func TestPolicyCheck(t *testing.T) {
 			rego: "package a\n\ndeny contains \"x\" if {",
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("example.com", "Widget"),
 				waves("50%")},
-			want: []string{"p.rego:3:", "spec.match.resources[1].kinds[0]", "spec.remediation.waves[0]"},
+			want: []string{"p.rego:3:", "spec.match.kinds[1].kinds[0]", "spec.remediation.waves[0]"},
 		},
 	}
 	for name, tc := range cases {

@@ -26,7 +26,7 @@ func (c *PolicyChecker) kindsNamed(p *v1alpha1.ClusterRegoPolicy) kindSet {
 	if p == nil {
 		return out
 	}
-	for _, res := range p.Spec.Match.Resources {
+	for _, res := range p.Spec.Match.Kinds {
 		for _, group := range res.APIGroups {
 			for _, kind := range res.Kinds {
 				if !c.byProduct(res, group, kind) {
@@ -39,7 +39,7 @@ func (c *PolicyChecker) kindsNamed(p *v1alpha1.ClusterRegoPolicy) kindSet {
 }
 
 // byProduct says that an entry has the kind in another group, and another kind in the group.
-func (c *PolicyChecker) byProduct(res v1alpha1.ResourceMatch, group, kind string) bool {
+func (c *PolicyChecker) byProduct(res v1alpha1.KindMatch, group, kind string) bool {
 	elsewhere := func(other string) bool { return other != group && c.serves(other, kind) }
 	beside := func(other string) bool { return other != kind && c.serves(group, other) }
 	return slices.ContainsFunc(res.APIGroups, elsewhere) && slices.ContainsFunc(res.Kinds, beside)
@@ -53,10 +53,10 @@ func (c *PolicyChecker) serves(group, kind string) bool {
 // resources checks that every kind is served in one of its groups at least, and every group has one of the kinds. Kinds
 // that the stored policy names already pass: else nobody could correct a policy, or have it only record, while a
 // CustomResourceDefinition is gone or is being replaced.
-func (c *PolicyChecker) resources(resources []v1alpha1.ResourceMatch, before kindSet) []problem {
+func (c *PolicyChecker) resources(resources []v1alpha1.KindMatch, before kindSet) []problem {
 	var out problems
 	for i, res := range resources {
-		field := fmt.Sprintf("spec.match.resources[%d]", i)
+		field := fmt.Sprintf("spec.match.kinds[%d]", i)
 		useful := make([]bool, len(res.APIGroups))
 		known := true
 		for j, kind := range res.Kinds {

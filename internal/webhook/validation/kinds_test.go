@@ -23,7 +23,7 @@ func TestAKindThatIsGoneDoesntHoldUpAPolicy(t *testing.T) {
 	// of is one entry of groups and kinds.
 	of := func(groups, kinds string) func(*v1alpha1.ClusterRegoPolicy) {
 		return func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: strings.Split(groups, " "),
+			p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: strings.Split(groups, " "),
 				Kinds: strings.Split(kinds, " ")}}
 		}
 	}
@@ -45,7 +45,7 @@ func TestAKindThatIsGoneDoesntHoldUpAPolicy(t *testing.T) {
 		"a group that has none of the kinds is added": {before: changes{widgets}, after: changes{
 			func(p *v1alpha1.ClusterRegoPolicy) {
 				widgets(p)
-				p.Spec.Match.Resources[1].APIGroups = []string{"example.com", "apps"}
+				p.Spec.Match.Kinds[1].APIGroups = []string{"example.com", "apps"}
 			}}, want: `apiGroups[1]: group "apps" serves none of the kinds`},
 		"a kind of one of two groups": {before: changes{of("apps example.com", "Deployment Widget"), records},
 			after: changes{of("apps example.com", "Deployment Widget")}, allowed: true,
@@ -93,7 +93,7 @@ func TestAPolicyCanBeRelaxedWhenTheAPICannotBeAsked(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	evictions := func(p *v1alpha1.ClusterRegoPolicy) {
-		p.Spec.Match.Resources[0].Subresources = []v1alpha1.Subresource{"eviction"}
+		p.Spec.Match.Kinds[0].Subresources = []v1alpha1.Subresource{"eviction"}
 	}
 	before = webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, evictions)
 	after = webhooktest.NewPolicy("p", webhooktest.PrivilegedRego, evictions,

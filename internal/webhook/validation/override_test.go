@@ -16,7 +16,7 @@ func TestAnOverrideNeedsANameAReasonAndANearEnd(t *testing.T) {
 	type tree = map[string]any
 	in := func(d time.Duration) string { return webhooktest.Now().Add(d).Format(time.RFC3339) }
 	asked := func(action, reason string) []any {
-		entry := tree{"action": action, "user": "ann", "time": in(0)}
+		entry := tree{"action": action, "user": "ann", "requestTime": in(0)}
 		if reason != "" {
 			entry["reason"] = reason
 		}

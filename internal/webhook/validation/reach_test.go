@@ -35,7 +35,7 @@ func TestAuthorsAreWarnedOfWhatNoFixReaches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &v1alpha1.ClusterRegoPolicy{}
 			p.Spec.Remediation.Mode = c.mode
-			p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{c.group}, Kinds: []string{c.kind}}}
+			p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{c.group}, Kinds: []string{c.kind}}}
 			p.Spec.Match.Namespaces = c.namespaces
 			got := strings.Join(outOfReach(p, reach), "\n")
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {

@@ -24,31 +24,33 @@ func TestWhatPeopleAskIsOnRecord(t *testing.T) {
 			policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user, Now: time.Unix(0, 0),
 				OldObject: plan(object{}),
 				Object: plan(object{"desiredState": "Paused",
-					"requests": []any{object{"action": "Pause", "user": "ann", "time": "1970-01-01T00:00:00Z"}}})}, ""},
+					"requests": []any{object{"action": "Pause", "user": "ann",
+						"requestTime": "1970-01-01T00:00:00Z"}}})}, ""},
 		"a pause until a time to come": {
 			policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user, Now: time.Unix(0, 0),
 				OldObject: plan(object{}),
-				Object: plan(object{"desiredState": "Paused", "pausedUntil": "1970-01-01T00:00:01Z",
-					"requests": []any{object{"action": "Pause", "user": "ann", "time": "1970-01-01T00:00:00Z",
-						"until": "1970-01-01T00:00:01Z"}}})}, ""},
+				Object: plan(object{"desiredState": "Paused", "pausedUntilTime": "1970-01-01T00:00:01Z",
+					"requests": []any{object{"action": "Pause", "user": "ann", "requestTime": "1970-01-01T00:00:00Z",
+						"untilTime": "1970-01-01T00:00:01Z"}}})}, ""},
 		"a pause until a time that has passed": {
 			policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user, Now: time.Unix(0, 0),
 				OldObject: plan(object{}),
-				Object: plan(object{"desiredState": "Paused", "pausedUntil": "1970-01-01T00:00:00Z",
-					"requests": []any{object{"action": "Pause", "user": "ann", "time": "1970-01-01T00:00:00Z",
-						"until": "1970-01-01T00:00:00Z"}}})}, "1970-01-01T00:00:00Z, has passed"},
+				Object: plan(object{"desiredState": "Paused", "pausedUntilTime": "1970-01-01T00:00:00Z",
+					"requests": []any{object{"action": "Pause", "user": "ann", "requestTime": "1970-01-01T00:00:00Z",
+						"untilTime": "1970-01-01T00:00:00Z"}}})}, "1970-01-01T00:00:00Z, has passed"},
 		"a hold until a time that has passed": {
 			policy.Request{Operation: policy.Update, Resource: "remediationbreakers", UserInfo: user,
 				Now: time.Unix(0, 0),
-				Object: object{"spec": object{"mode": "ForcedOpen", "forcedOpenUntil": "1969-12-31T00:00:00Z",
-					"requests": []any{object{"action": "ForceOpen", "user": "ann", "time": "1970-01-01T00:00:00Z",
-						"until": "1969-12-31T00:00:00Z"}}}}}, "1969-12-31T00:00:00Z, has passed"},
+				Object: object{"spec": object{"mode": "ForcedOpen", "forcedOpenUntilTime": "1969-12-31T00:00:00Z",
+					"requests": []any{object{"action": "ForceOpen", "user": "ann",
+						"requestTime": "1970-01-01T00:00:00Z",
+						"untilTime":   "1969-12-31T00:00:00Z"}}}}}, "1969-12-31T00:00:00Z, has passed"},
 		"an end of a pause that is recorded otherwise": {
 			policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user, Now: time.Unix(0, 0),
 				OldObject: plan(object{}),
-				Object: plan(object{"desiredState": "Paused", "pausedUntil": "1970-01-01T00:00:09Z",
-					"requests": []any{object{"action": "Pause", "user": "ann", "time": "1970-01-01T00:00:00Z",
-						"until": "1970-01-01T00:00:01Z"}}})}, "doesn't hold who makes this request"},
+				Object: plan(object{"desiredState": "Paused", "pausedUntilTime": "1970-01-01T00:00:09Z",
+					"requests": []any{object{"action": "Pause", "user": "ann", "requestTime": "1970-01-01T00:00:00Z",
+						"untilTime": "1970-01-01T00:00:01Z"}}})}, "doesn't hold who makes this request"},
 		"a pause in nobody's": {
 			policy.Request{Operation: policy.Update, Resource: "remediations",
 				Object: plan(object{"desiredState": "Paused"}), OldObject: plan(object{})},
@@ -56,27 +58,28 @@ func TestWhatPeopleAskIsOnRecord(t *testing.T) {
 		"an undo in another's name": {policy.Request{Operation: policy.Update, Resource: "remediations", UserInfo: user,
 			Now: time.Unix(0, 0), OldObject: plan(object{}),
 			Object: plan(object{"desiredState": "Undone",
-				"requests": []any{object{"action": "Undo", "user": "bob", "time": "1970-01-01T00:00:00Z"}}})},
+				"requests": []any{object{"action": "Undo", "user": "bob", "requestTime": "1970-01-01T00:00:00Z"}}})},
 			"doesn't hold who makes this request"},
 		"a reset without a reason": {
 			policy.Request{Operation: policy.Update, Resource: "remediationbreakers", UserInfo: user,
 				Now: time.Unix(0, 0),
 				Object: object{"spec": object{
 					"resetToken": "1", "requests": []any{
-						object{"action": "Reset", "token": "1", "user": "ann", "time": "1970-01-01T00:00:00Z"}}}}},
+						object{"action": "Reset", "token": "1", "user": "ann",
+							"requestTime": "1970-01-01T00:00:00Z"}}}}},
 			"needs a reason"},
 		"a reset with one": {policy.Request{Operation: policy.Update, Resource: "remediationbreakers", UserInfo: user,
 			Now: time.Unix(0, 0),
 			Object: object{"spec": object{
 				"resetToken": "1", "requests": []any{
-					object{"action": "Reset", "token": "1", "user": "ann", "time": "1970-01-01T00:00:00Z",
+					object{"action": "Reset", "token": "1", "user": "ann", "requestTime": "1970-01-01T00:00:00Z",
 						"reason": "it is back"}}}}}, ""},
 		"a reset in another's name": {
 			policy.Request{Operation: policy.Update, Resource: "remediationbreakers", UserInfo: user,
 				Now: time.Unix(0, 0),
 				Object: object{"spec": object{
 					"resetToken": "1", "requests": []any{
-						object{"action": "Reset", "token": "1", "user": "bob", "time": "1970-01-01T00:00:00Z",
+						object{"action": "Reset", "token": "1", "user": "bob", "requestTime": "1970-01-01T00:00:00Z",
 							"reason": "it is back"}}}}}, "doesn't hold who makes this request"},
 	}
 	for name, c := range cases {

@@ -147,7 +147,7 @@ func TestNoWarningOfAKindThatIsNeverJudgedIsCut(t *testing.T) {
 
 func matching(group, kind string) *v1alpha1.ClusterRegoPolicy {
 	p := &v1alpha1.ClusterRegoPolicy{}
-	p.Spec.Match.Resources = []v1alpha1.ResourceMatch{{APIGroups: []string{group}, Kinds: []string{kind}}}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{APIGroups: []string{group}, Kinds: []string{kind}}}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	return p
 }
@@ -167,7 +167,7 @@ func overriding(name, uid string) *v1alpha1.PolicyOverride {
 	o.Name, o.Spec.PolicyUID = name, uid
 	o.Spec.AdmissionAction = v1alpha1.AdmissionWarn
 	o.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionOverride, User: "ann", Reason: "harm",
-		Time: metav1.NewTime(time.Now())}}
+		RequestTime: metav1.NewTime(time.Now())}}
 	o.Spec.ExpirationTime = metav1.NewTime(time.Now().Add(time.Hour))
 	return o
 }

@@ -16,7 +16,7 @@
 #   severity: Low
 #   admission: {action: Warn}
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [apps]
 #         kinds: [Deployment, StatefulSet, DaemonSet]
 #       - apiGroups: [batch]

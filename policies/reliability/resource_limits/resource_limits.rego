@@ -18,7 +18,7 @@
 #   severity: Medium
 #   admission: {action: Warn}
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 #     excludedNamespaces: [kube-system]

@@ -16,7 +16,7 @@
 #   severity: Critical
 #   admission: {action: Deny}
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 #     excludedNamespaces: [kube-system]

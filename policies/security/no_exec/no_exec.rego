@@ -17,7 +17,7 @@
 #   severity: High
 #   admission: {action: Deny, operations: [CONNECT]}
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 #         subresources: [exec, attach, portforward, proxy]

@@ -17,7 +17,7 @@
 #   severity: High
 #   admission: {action: Deny}
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 #     excludedNamespaces: [kube-system]

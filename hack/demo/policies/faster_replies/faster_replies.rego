@@ -13,7 +13,7 @@
 #   severity: Critical
 #   admission: {action: Warn}
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 #     namespaces: [media]

@@ -15,7 +15,7 @@
 #   severity: Medium
 #   admission: {action: Warn}
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 #     namespaces: [media, payments, search, shop]

@@ -13,7 +13,7 @@
 #   severity: High
 #   admission: {action: Warn}
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 #     namespaces: [search]

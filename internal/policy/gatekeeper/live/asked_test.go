@@ -70,7 +70,7 @@ func TestKindsThatEvenkeelsWebhookIsNotAskedOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: v1alpha1.Match{
 				PodTemplates: ptr.To(false),
-				Resources: []v1alpha1.ResourceMatch{{APIGroups: []string{tc.group}, Kinds: tc.kinds,
+				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{tc.group}, Kinds: tc.kinds,
 					Subresources: tc.subs}}}, Admission: v1alpha1.Admission{Operations: tc.asks}}}
 			got := unasked(p, &admissionregistrationv1.ValidatingWebhookConfiguration{Webhooks: tc.webhooks}, served)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -109,7 +109,7 @@ func TestOperationsThatAPolicyTakesOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &v1alpha1.ClusterRegoPolicy{Spec: v1alpha1.RegoPolicySpec{Match: v1alpha1.Match{
 				PodTemplates: ptr.To(false),
-				Resources:    []v1alpha1.ResourceMatch{{APIGroups: []string{""}, Kinds: []string{"Pod", "Service"}}}},
+				Kinds:        []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"Pod", "Service"}}}},
 				Admission: v1alpha1.Admission{Operations: tc.asks}}}
 			err := (&Source{webhooks: tc.theirs}).TakenOver(w, p)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {

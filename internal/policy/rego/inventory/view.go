@@ -137,7 +137,7 @@ func (j *Joined) sameVersions(objects []map[string]any) error {
 				continue
 			}
 			return &policy.UnknownReferenceError{Kind: t.reference.String(), Err: fmt.Errorf(
-				"%s %s is of %s, and rules look its kind up as %s: use one version in the fix, in match.resources "+
+				"%s %s is of %s, and rules look its kind up as %s: use one version in the fix, in match.kinds "+
 					"and in match.references", gvk.Kind, object.GetName(), object.GetAPIVersion(), t.groupVersion)}
 		}
 	}

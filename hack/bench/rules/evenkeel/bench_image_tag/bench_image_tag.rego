@@ -10,7 +10,7 @@
 #   severity: High
 #   admission: {action: Deny}
 #   match:
-#     resources:
+#     kinds:
 #       - apiGroups: [""]
 #         kinds: [Pod]
 package bench.bench_image_tag
