@@ -302,7 +302,7 @@ type Exemptions struct {
 
 // Match says which objects a policy concerns. Every part that is set must agree.
 type Match struct {
-	// kinds names the kinds.
+	// kinds are the kinds of objects concerned, by API group.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -347,14 +347,14 @@ type Match struct {
 
 // KindMatch names kinds of one or more API groups.
 type KindMatch struct {
-	// apiGroups are the groups; "" is the core group.
-	// +required
+	// apiGroups are the groups; "" is the core group. Default: the core group.
+	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!self.exists(g, g == '*')",message="apiGroups can't hold \"*\": name the groups"
-	APIGroups []string `json:"apiGroups"`
+	APIGroups []string `json:"apiGroups,omitempty"`
 	// kinds are kinds of those groups, for example Deployment.
 	// +required
 	// +listType=set
@@ -372,6 +372,14 @@ type KindMatch struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=6
 	Subresources []Subresource `json:"subresources,omitempty"`
+}
+
+// Groups are the API groups: the core group if none is given.
+func (m *KindMatch) Groups() []string {
+	if len(m.APIGroups) == 0 {
+		return []string{""}
+	}
+	return m.APIGroups
 }
 
 // Subresource is a part of an object that admission judges by itself.

@@ -153,12 +153,18 @@ type ClusterWaiverSpec struct {
 
 // WaiverMatch says which objects a waiver covers. Every part that is set must agree.
 type WaiverMatch struct {
-	// kinds names the kinds; empty means every kind. The kind is that of the
+	// kinds are the kinds of objects covered, by API group; empty means every kind. The kind is that of the
 	// object that is judged: the Deployment, not its Pods.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Kinds []KindMatch `json:"kinds,omitempty"`
+	// resources is refused by name. It is kinds now; if the API server dropped it, the waiver would cover every kind.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="false",message="resources is now kinds"
+	RemovedResources []RemovedEntry `json:"resources,omitempty"`
 	// names are globs (* and ?) of the objects' names; empty means all.
 	// +optional
 	// +listType=set
@@ -171,6 +177,10 @@ type WaiverMatch struct {
 	// +optional
 	ObjectSelector *LabelSelector `json:"objectSelector,omitempty"`
 }
+
+// RemovedEntry is an entry of a list that is refused.
+// +kubebuilder:pruning:PreserveUnknownFields
+type RemovedEntry struct{}
 
 // ClusterWaiverMatch says which objects a ClusterWaiver covers. Every part that is set
 // must agree.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -151,9 +152,8 @@ func parametersText(p *v1alpha1.ClusterRegoPolicy) (string, error) {
 
 // kindsText names the kinds of a match: "Deployment and StatefulSet of apps".
 func kindsText(m v1alpha1.KindMatch) string {
-	groups := make([]string, len(m.APIGroups))
-	for i, group := range m.APIGroups {
-		groups[i] = group
+	groups := slices.Clone(m.Groups())
+	for i, group := range groups {
 		if group == "" {
 			groups[i] = "core"
 		}

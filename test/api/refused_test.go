@@ -111,6 +111,43 @@ func TestTheSchemaRefusesPolicies(t *testing.T) {
 	}
 }
 
+func TestAPolicyNeedsNoAPIGroups(t *testing.T) {
+	p := fixture.Policy("core", "shop", "package a")
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{{Kinds: []string{"Pod"}}}
+	if got := refusalOf(t, "ClusterRegoPolicy", p); got != "" {
+		t.Error(got)
+	}
+	p.Spec.Match.Kinds[0].Kinds = nil
+	if got := refusalOf(t, "ClusterRegoPolicy", p); !strings.Contains(got, "spec.match.kinds[0].kinds") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestTheSchemaRefusesWaiversOfResources: if match.resources were dropped, the waiver would cover every kind.
+func TestTheSchemaRefusesWaiversOfResources(t *testing.T) {
+	for _, kind := range []string{"Waiver", "ClusterWaiver"} {
+		for field, want := range map[string]string{"kinds": "", "resources": "spec.match.resources: Invalid value"} {
+			waiver := map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,
+				"metadata": map[string]any{"name": "old", "namespace": "shop"},
+				"spec": map[string]any{"policies": []any{"a"}, "reason": "INC-42",
+					"expirationTime": "2027-01-07T08:00:00Z", "match": map[string]any{field: []any{
+						map[string]any{"apiGroups": []any{"apps"}, "kinds": []any{"Deployment"}}}}}}
+			wrong, err := (&schema.Checker{}).Check(t.Context(), waiver)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if len(wrong) > 0 {
+				got = wrong.ToAggregate().Error()
+			}
+			if (got == "") != (want == "") || !strings.Contains(got, want) ||
+				want != "" && !strings.Contains(got, "resources is now kinds") {
+				t.Errorf("%s with match.%s: got %q, want %q", kind, field, got, want)
+			}
+		}
+	}
+}
+
 func TestTheSchemaRefusesPolicySources(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*v1alpha1.PolicySourceSpec)

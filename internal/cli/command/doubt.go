@@ -63,7 +63,7 @@ func (d doubt) pointer() string {
 func doubtsOf(p *v1alpha1.ClusterRegoPolicy) (found []doubt) {
 	for i, resource := range p.Spec.Match.Kinds {
 		for j, kind := range resource.Kinds {
-			if message := doubtOf(resource.APIGroups, kind); message != "" {
+			if message := doubtOf(resource.Groups(), kind); message != "" {
 				found = append(found,
 					doubt{field: fmt.Sprintf("match.kinds[%d].kinds[%d]", i, j), message: message})
 			}

@@ -59,7 +59,7 @@ func kindsMatched(snapshot *catalog.Snapshot) map[string][]string {
 	kinds := map[string][]string{}
 	for _, p := range snapshot.Policies() {
 		for _, r := range p.Spec.Match.Kinds {
-			for _, group := range r.APIGroups {
+			for _, group := range r.Groups() {
 				kinds[group] = append(kinds[group], r.Kinds...)
 			}
 		}

@@ -3,7 +3,6 @@
 package directory
 
 import (
-	"cmp"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -32,27 +31,6 @@ type metadata struct {
 // line is that of a key written with dots, or of the nearest one above it.
 func (m *metadata) line(key string) int { return m.RowOf(pathElement.FindAllString(key, -1)...) }
 
-// renamed says what a key is called now that had another name once; empty for any other.
-func renamed(key string) string {
-	now, was := map[string]string{
-		"custom.enforcement":   "custom.admission.action",
-		"custom.failurePolicy": "custom.admission.failurePolicy",
-		"custom.ratchet": "custom.admission.existingViolations (Allow for true, " +
-			"Deny for false)",
-		"custom.match.operations":                          "custom.admission.operations",
-		"custom.match.exemptUsers":                         "custom.admission.exempt.users",
-		"custom.match.exemptGroups":                        "custom.admission.exempt.groups",
-		"custom.match.labelSelector":                       "custom.match.objectSelector",
-		"custom.remediation.maxConcurrent":                 "custom.remediation.maxInFlight",
-		"custom.remediation.breaker.failureRatio":          "custom.remediation.breaker.failurePercent",
-		"custom.remediation.canary.selector.labelSelector": "custom.remediation.canary.selector.objectSelector",
-	}[key]
-	if was {
-		return "it is " + now + " now"
-	}
-	return ""
-}
-
 // decodeCustom reads what is below custom, strictly. It reports false when the
 // values can't be read at all.
 func (m *metadata) decodeCustom(found *problems) bool {
@@ -65,7 +43,8 @@ func (m *metadata) decodeCustom(found *problems) bool {
 			continue
 		}
 		found.add(m.File, m.line(key), "unknown METADATA key %s: %s", key,
-			cmp.Or(renamed(key), strings.Replace(misfit.Message, "did you mean ", "did you mean custom.", 1)))
+			strings.NewReplacer("did you mean ", "did you mean custom.", "it is now ", "it is now custom.").
+				Replace(misfit.Message))
 	}
 	return readable
 }

@@ -99,10 +99,42 @@ func unknownFields(of reflect.Type, errs []error) []Misfit {
 			misfits = append(misfits, Misfit{Message: err.Error()})
 			continue
 		}
-		misfits = append(misfits, Misfit{Path: field[1], Unknown: true,
-			Message: "remove it, or correct its spelling" + didYouMean(of, field[1])})
+		path, _, _ := strings.Cut(field[1], "[")
+		now := renamed(path)
+		switch {
+		case now == "":
+			misfits = append(misfits, Misfit{Path: field[1], Unknown: true,
+				Message: "remove it, or correct its spelling" + didYouMean(of, field[1])})
+		case !slices.ContainsFunc(misfits, func(m Misfit) bool { return m.Path == path }):
+			misfits = append(misfits, Misfit{Path: path, Unknown: true, Message: "it is now " + now})
+		}
 	}
 	return misfits
+}
+
+// renamed is what a field of a spec is called now that had another name; empty for any other.
+func renamed(path string) string {
+	root := ""
+	if strings.HasPrefix(path, "spec.") {
+		root = "spec."
+	}
+	now := map[string]string{
+		"enforcement":                               "admission.action",
+		"failurePolicy":                             "admission.failurePolicy",
+		"ratchet":                                   "admission.existingViolations (Allow for true, Deny for false)",
+		"match.resources":                           "match.kinds",
+		"match.operations":                          "admission.operations",
+		"match.exemptUsers":                         "admission.exempt.users",
+		"match.exemptGroups":                        "admission.exempt.groups",
+		"match.labelSelector":                       "match.objectSelector",
+		"remediation.maxConcurrent":                 "remediation.maxInFlight",
+		"remediation.breaker.failureRatio":          "remediation.breaker.failurePercent",
+		"remediation.canary.selector.labelSelector": "remediation.canary.selector.objectSelector",
+	}[strings.TrimPrefix(path, root)]
+	if now == "" {
+		return ""
+	}
+	return root + now
 }
 
 // didYouMean asks after the field that was most likely meant by an unknown one.

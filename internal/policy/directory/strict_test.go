@@ -25,6 +25,12 @@ func TestDecodeTellsEveryMisfitByItsPath(t *testing.T) {
 					"spec.match.kinds[0].kinds?",
 				"unknown field spec.titel: remove it, or correct its spelling; did you mean spec.title?",
 				"unknown field spec.wholly: remove it, or correct its spelling"}},
+		"fields that have another name now": {"once each, whatever is below them",
+			"spec: {match: {resources: [{apiGroups: [a], kinds: [B]}], exemptUsers: [c]}, failurePolicy: Fail}",
+			[]string{
+				"unknown field spec.failurePolicy: it is now spec.admission.failurePolicy",
+				"unknown field spec.match.exemptUsers: it is now spec.admission.exempt.users",
+				"unknown field spec.match.resources: it is now spec.match.kinds"}},
 		"values of wrong types": {"all of them, in the words of YAML",
 			"spec: {title: 3, match: {kinds: {}}, remediation: {windows: [{duration: soon}]}, severity: [High]}",
 			[]string{

@@ -11,10 +11,10 @@ import (
 
 // The bounds of the API on match of a policy.
 const (
-	// maxResources is how many entries match.kinds may have, and maxGroups and maxKinds one of them.
-	maxResources = 32
-	maxGroups    = 16
-	maxKinds     = 32
+	// maxEntries is how many entries match.kinds may have, and maxGroups and maxKinds one of them.
+	maxEntries = 32
+	maxGroups  = 16
+	maxKinds   = 32
 	// maxNamespaces is how many globs match.namespaces and match.excludedNamespaces may have each.
 	maxNamespaces = 64
 	// maxReferences is how many kinds match.references may have.

@@ -30,7 +30,7 @@ func TestTheBoundsAreTheSchemas(t *testing.T) {
 		has  apiextensionsv1.JSONSchemaProps
 		want int64
 	}{
-		"resources": {match["kinds"], maxResources}, "apiGroups": {entry["apiGroups"], maxGroups},
+		"match.kinds": {match["kinds"], maxEntries}, "apiGroups": {entry["apiGroups"], maxGroups},
 		"kinds": {entry["kinds"], maxKinds}, "namespaces": {match["namespaces"], maxNamespaces},
 		"excludedNamespaces": {match["excludedNamespaces"], maxNamespaces},
 		"references":         {match["references"], maxReferences},

@@ -98,11 +98,11 @@ func (m *constraintMatch) nameKinds(within []Kind, named int) (notes []string) {
 
 // tooMany says that a policy can't be stored with so many entries.
 func (m *constraintMatch) tooMany(inMemory bool) []string {
-	if len(m.Kinds) <= maxResources || inMemory {
+	if len(m.Kinds) <= maxEntries || inMemory {
 		return nil
 	}
 	return []string{fmt.Sprintf("match.kinds comes to %d entries of groups and kinds, and a policy has at "+
-		"most %d: name the kinds", len(m.Kinds), maxResources)}
+		"most %d: name the kinds", len(m.Kinds), maxEntries)}
 }
 
 func (m *constraintMatch) open() bool {

@@ -87,11 +87,11 @@ func Named(p *v1alpha1.ClusterRegoPolicy) []GroupKind {
 	}))
 }
 
-func kindsIn(resources []v1alpha1.KindMatch) []GroupKind {
+func kindsIn(entries []v1alpha1.KindMatch) []GroupKind {
 	var kinds []GroupKind
-	for _, resource := range resources {
-		for _, group := range resource.APIGroups {
-			for _, kind := range resource.Kinds {
+	for _, entry := range entries {
+		for _, group := range entry.Groups() {
+			for _, kind := range entry.Kinds {
 				kinds = append(kinds, GroupKind{Group: group, Kind: kind})
 			}
 		}

@@ -250,15 +250,26 @@ func TestMatchSortsNames(t *testing.T) {
 	}
 }
 
+func TestKindsWithoutGroupsAreOfTheCoreGroup(t *testing.T) {
+	entry := v1alpha1.KindMatch{Kinds: []string{"ConfigMap"}}
+	p := &v1alpha1.ClusterRegoPolicy{}
+	p.Spec.Match.Kinds = []v1alpha1.KindMatch{entry, {APIGroups: []string{"apps"}, Kinds: []string{"Deployment"}}}
+	want := []match.GroupKind{{Kind: "ConfigMap"}, {Group: "apps", Kind: "Deployment"}}
+	if diff := cmp.Diff(want, match.Kinds(p)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestValidate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		match  concern
 		want   string
 	}{
-		"no resources": {"nothing named", concern{}, "spec.match.kinds is empty"},
-		"no group": {"nothing named",
-			concern{Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{{Kinds: []string{"Pod"}}}}},
+		"no kinds": {"nothing named", concern{}, "spec.match.kinds is empty"},
+		"an empty list of groups": {"the API server refuses it too",
+			concern{Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{{APIGroups: []string{},
+				Kinds: []string{"Pod"}}}}},
 			"kinds[0].apiGroups is empty"},
 		"no kind": {"nothing named",
 			concern{Match: v1alpha1.Match{Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}}}}},

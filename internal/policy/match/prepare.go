@@ -16,7 +16,7 @@ import (
 
 func newCandidate(p *v1alpha1.ClusterRegoPolicy) (*candidate, error) {
 	match := &p.Spec.Match
-	if err := checkResources(match.Kinds); err != nil {
+	if err := checkKinds(match.Kinds); err != nil {
 		return nil, err
 	}
 	if err := checkReferences(match.References); err != nil {
@@ -45,26 +45,26 @@ func newCandidate(p *v1alpha1.ClusterRegoPolicy) (*candidate, error) {
 	return prepared, nil
 }
 
-func checkResources(resources []v1alpha1.KindMatch) error {
-	if len(resources) == 0 {
+func checkKinds(entries []v1alpha1.KindMatch) error {
+	if len(entries) == 0 {
 		return errors.New("spec.match.kinds is empty: name the kinds that the policy concerns")
 	}
-	for i, resource := range resources {
+	for i, entry := range entries {
 		field := fmt.Sprintf("spec.match.kinds[%d]", i)
-		if len(resource.APIGroups) == 0 {
-			return fmt.Errorf("%s.apiGroups is empty: name the groups, \"\" for the core group", field)
+		if entry.APIGroups != nil && len(entry.APIGroups) == 0 {
+			return fmt.Errorf("%s.apiGroups is empty: name the groups, or leave it out for the core group", field)
 		}
-		if len(resource.Kinds) == 0 {
+		if len(entry.Kinds) == 0 {
 			return fmt.Errorf("%s.kinds is empty: name the kinds, for example Deployment", field)
 		}
-		for _, group := range resource.APIGroups {
+		for _, group := range entry.APIGroups {
 			if group != "" && len(validation.IsDNS1123Subdomain(group)) > 0 {
 				return fmt.Errorf(
 					"%s.apiGroups: %q isn't an API group: name it without version or wildcard, for example apps", field,
 					group)
 			}
 		}
-		for _, kind := range resource.Kinds {
+		for _, kind := range entry.Kinds {
 			if len(validation.IsDNS1035Label(strings.ToLower(kind))) > 0 {
 				return fmt.Errorf("%s.kinds: %q isn't a kind: name it without wildcard, for example Deployment", field,
 					kind)

@@ -21,7 +21,7 @@ func Subresources(p *v1alpha1.ClusterRegoPolicy) []policy.Subresource {
 }
 
 func namesSubresource(r *v1alpha1.KindMatch, s policy.Subresource) bool {
-	return slices.Contains(r.APIGroups, s.Parent.Group) && slices.Contains(r.Kinds, s.Parent.Kind) &&
+	return slices.Contains(r.Groups(), s.Parent.Group) && slices.Contains(r.Kinds, s.Parent.Kind) &&
 		slices.Contains(r.Subresources, v1alpha1.Subresource(s.Name))
 }
 

@@ -40,7 +40,7 @@ func NewWaiver(w v1alpha1.AnyWaiver) (*Waiver, error) {
 		}
 	}
 	if len(match.Kinds) > 0 {
-		if err := checkResources(match.Kinds); err != nil {
+		if err := checkKinds(match.Kinds); err != nil {
 			return nil, err
 		}
 		for i := range match.Kinds {

@@ -63,7 +63,7 @@ func (c *PolicyChecker) Check(p, before *v1alpha1.ClusterRegoPolicy) []problem {
 		out.addIf(err.Error(), "spec.match")
 	}
 	out = append(out, checkConditions(p.Spec.Admission.MatchConditions)...)
-	out = append(out, c.resources(p.Spec.Match.Kinds, c.kindsNamed(before))...)
+	out = append(out, c.kinds(p.Spec.Match.Kinds, c.kindsNamed(before))...)
 	return append(out, checkStrategy(&p.Spec.Remediation.RolloutStrategy)...)
 }
 

@@ -27,7 +27,7 @@ func (c *PolicyChecker) kindsNamed(p *v1alpha1.ClusterRegoPolicy) kindSet {
 		return out
 	}
 	for _, res := range p.Spec.Match.Kinds {
-		for _, group := range res.APIGroups {
+		for _, group := range res.Groups() {
 			for _, kind := range res.Kinds {
 				if !c.byProduct(res, group, kind) {
 					out[match.GroupKind{Group: group, Kind: kind}] = true
@@ -42,7 +42,7 @@ func (c *PolicyChecker) kindsNamed(p *v1alpha1.ClusterRegoPolicy) kindSet {
 func (c *PolicyChecker) byProduct(res v1alpha1.KindMatch, group, kind string) bool {
 	elsewhere := func(other string) bool { return other != group && c.serves(other, kind) }
 	beside := func(other string) bool { return other != kind && c.serves(group, other) }
-	return slices.ContainsFunc(res.APIGroups, elsewhere) && slices.ContainsFunc(res.Kinds, beside)
+	return slices.ContainsFunc(res.Groups(), elsewhere) && slices.ContainsFunc(res.Kinds, beside)
 }
 
 func (c *PolicyChecker) serves(group, kind string) bool {
@@ -50,21 +50,21 @@ func (c *PolicyChecker) serves(group, kind string) bool {
 	return err == nil
 }
 
-// resources checks that every kind is served in one of its groups at least, and every group has one of the kinds. Kinds
+// kinds checks that every kind is served in one of its groups at least, and every group has one of the kinds. Kinds
 // that the stored policy names already pass: else nobody could correct a policy, or have it only record, while a
 // CustomResourceDefinition is gone or is being replaced.
-func (c *PolicyChecker) resources(resources []v1alpha1.KindMatch, before kindSet) []problem {
+func (c *PolicyChecker) kinds(entries []v1alpha1.KindMatch, before kindSet) []problem {
 	var out problems
-	for i, res := range resources {
+	for i, res := range entries {
 		field := fmt.Sprintf("spec.match.kinds[%d]", i)
-		useful := make([]bool, len(res.APIGroups))
+		useful := make([]bool, len(res.Groups()))
 		known := true
 		for j, kind := range res.Kinds {
-			message, found := c.kind(res.APIGroups, kind, before, useful)
+			message, found := c.kind(res.Groups(), kind, before, useful)
 			known = known && found
 			out.addIf(message, fmt.Sprintf("%s.kinds[%d]", field, j))
 		}
-		for j, group := range res.APIGroups {
+		for j, group := range res.Groups() {
 			if known && !useful[j] {
 				out.addIf(fmt.Sprintf("group %q serves none of the kinds listed with it: remove it", group),
 					fmt.Sprintf("%s.apiGroups[%d]", field, j))
