@@ -33,7 +33,7 @@ const (
 	// ReasonNotCompiling: some file of the revision is wrong; the last good revision
 	// stays in force.
 	ReasonNotCompiling = "NotCompiling"
-	// ReasonEmpty: the revision holds no policy, and allowEmpty is false.
+	// ReasonEmpty: the revision holds no policy, and maxRemoved isn't 100%.
 	ReasonEmpty = "Empty"
 	// ReasonTooLarge: the repository or the revision exceeds a bound.
 	ReasonTooLarge = "TooLarge"

@@ -104,10 +104,6 @@ type PolicySourceSpec struct {
 	// suspend leaves the policies and the repository alone until it is false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// allowEmpty lets a revision without any policy remove all policies of this
-	// source. Without it such a revision is refused. Default: false.
-	// +optional
-	AllowEmpty bool `json:"allowEmpty,omitempty"`
 	// prune removes policies that have left the repository. With false they stay in
 	// force, also when this object is deleted. Default: true.
 	// +optional
@@ -116,7 +112,8 @@ type PolicySourceSpec struct {
 	// path, include or exclude, may remove: a number, or a percentage of those in the
 	// cluster. A percentage always leaves room for two. What would remove more is
 	// refused as a whole, until a person accepts that very revision by the annotation
-	// evenkeel.dev/accept-revision. Default: 50%.
+	// evenkeel.dev/accept-revision. A revision without any policy is refused unless
+	// this is 100%. Default: 50%.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2000 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxRemoved must be a number from 0 to 2000, or a percentage from 0% to 100%"
 	MaxRemoved *intstr.IntOrString `json:"maxRemoved,omitempty"`

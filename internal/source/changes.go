@@ -18,10 +18,8 @@ type changes struct {
 	made  map[string]bool
 	// remove are the source's policies that have left the repository.
 	remove []v1alpha1.ClusterRegoPolicy
-	// held is how many policies of the source are in the cluster, and empty says that
-	// the repository has none.
-	held  int
-	empty bool
+	// held is how many policies of the source are in the cluster.
+	held int
 	// unclaimed are the policies that aren't the source's to write.
 	unclaimed []v1alpha1.SourceProblem
 }
@@ -55,7 +53,7 @@ func changesOf(want []directory.Located, live []v1alpha1.ClusterRegoPolicy, o ow
 	for i := range live {
 		there[live[i].Name] = &live[i]
 	}
-	out := &changes{made: map[string]bool{}, empty: len(want) == 0}
+	out := &changes{made: map[string]bool{}}
 	wanted := map[string]bool{}
 	for _, w := range want {
 		name := w.Definition.Name

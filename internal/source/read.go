@@ -43,10 +43,10 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 	if err != nil {
 		return readFailure(err)
 	}
-	if len(policies) == 0 && !src.Spec.AllowEmpty {
+	if len(policies) == 0 && !mayEmpty(src) {
 		return stalled(v1alpha1.ReasonEmpty,
 			"revision %s holds no policy at %q, so nothing was removed: correct spec.path, include and exclude, or "+
-				"put the policies back; to really remove all of this source's policies set spec.allowEmpty: true",
+				"put the policies back; to really remove all of this source's policies set spec.maxRemoved: 100%%",
 			fetched.Revision, src.Spec.Path)
 	}
 	at.newest = &content{revision: fetched.Revision, signers: digest(request.Signers), policies: policies}

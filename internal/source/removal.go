@@ -20,6 +20,11 @@ import (
 // may rename one, and retire another.
 const alwaysRemovable = 2
 
+// mayEmpty says that a revision without any policy may remove all: a number or a smaller share was meant for less.
+func mayEmpty(src *v1alpha1.PolicySource) bool {
+	return src.Spec.MaxRemoved != nil && *src.Spec.MaxRemoved == intstr.FromString("100%")
+}
+
 func mayRemove(src *v1alpha1.PolicySource, held int) int {
 	limit := intstr.FromString(v1alpha1.DefaultSourceMaxRemoved)
 	if src.Spec.MaxRemoved != nil {
@@ -36,10 +41,9 @@ func mayRemove(src *v1alpha1.PolicySource, held int) int {
 }
 
 // tooManyRemoved refuses a revision by which most policies would go; nil when it
-// may be taken. An empty one that the spec allows has been thought of.
+// may be taken.
 func tooManyRemoved(src *v1alpha1.PolicySource, p *changes, revision string) *failure {
-	if !prunes(src) || len(p.remove) <= mayRemove(src, p.held) || p.empty && src.Spec.AllowEmpty ||
-		accepts(src, revision) {
+	if !prunes(src) || len(p.remove) <= mayRemove(src, p.held) || accepts(src, revision) {
 		return nil
 	}
 	var names []string

@@ -33,6 +33,18 @@ func accepting(revision string) func(*v1alpha1.PolicySource) {
 	}
 }
 
+func TestOnlyAllOfThemLetsAnEmptyRevisionRemoveAll(t *testing.T) {
+	for limit, want := range map[intstr.IntOrString]bool{intstr.FromString("100%"): true,
+		intstr.FromString("99%"): false, intstr.FromInt32(2000): false} {
+		if got := mayEmpty(sourceWith(mostly(limit))); got != want {
+			t.Errorf("maxRemoved %s: %t", limit.String(), got)
+		}
+	}
+	if mayEmpty(sourceWith()) {
+		t.Error("the default is 50%")
+	}
+}
+
 func TestWhatOneRevisionMayRemove(t *testing.T) {
 	const revision = "main@sha1:" + "0123456789012345678901234567890123456789"
 	cases := map[string]struct {
@@ -66,10 +78,6 @@ func TestWhatOneRevisionMayRemove(t *testing.T) {
 			change: accepting("main@sha1:9999"), refused: true},
 		"most, by an empty word": {reason: "nothing is nobody's word", held: 10, stay: 1,
 			change: accepting(""), refused: true},
-		"all, which the spec allows": {reason: "somebody has thought of it", held: 10,
-			change: func(src *v1alpha1.PolicySource) { src.Spec.AllowEmpty = true }},
-		"most, where only none is allowed": {reason: "allowEmpty is about an empty repository", held: 10, stay: 1,
-			change: func(src *v1alpha1.PolicySource) { src.Spec.AllowEmpty = true }, refused: true},
 		"most, of which none is removed": {reason: "prune: false keeps them", held: 10, stay: 1,
 			change: func(src *v1alpha1.PolicySource) { off := false; src.Spec.Prune = &off }},
 	}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -136,9 +137,9 @@ var _ = Describe("A policy source", func() {
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 		commit := source.Replace(map[string]string{"README.md": "nothing here"})
 		source.Ask(ctx)
-		Expect(source.AwaitReason(ctx, v1alpha1.ReasonEmpty).Message).To(ContainSubstring("allowEmpty"))
+		Expect(source.AwaitReason(ctx, v1alpha1.ReasonEmpty).Message).To(ContainSubstring("spec.maxRemoved: 100%"))
 		Expect(sourced(ctx, ns)).To(ConsistOf(ns))
-		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.AllowEmpty = true })
+		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.MaxRemoved = ptr.To(intstr.FromString("100%")) })
 		source.AwaitCommit(ctx, commit)
 		Expect(sourced(ctx, ns)).To(BeEmpty())
 	})
