@@ -69,13 +69,12 @@ type RemediationSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	RetryToken string `json:"retryToken,omitempty"`
-	// windowOverride lets writes of this plan begin while its maintenance windows are closed or a freeze lasts.
-	// It must be the plan's own UID, so that it holds for no plan that is recreated under its name; any other
-	// text has no effect. Breakers, budgets, approvals and pauses hold all the same. Each change asks for the
-	// verb override-windows on the policy.
+	// windows is Ignore to let writes of this plan begin while its maintenance windows are closed or a freeze
+	// lasts. Breakers, budgets, approvals and pauses apply all the same. Each change needs the verb
+	// override-windows on the policy. A plan can't be created with Ignore: a restored plan respects windows.
+	// Default: Respect.
 	// +optional
-	// +kubebuilder:validation:MaxLength=128
-	WindowOverride string `json:"windowOverride,omitempty"`
+	Windows WindowsMode `json:"windows,omitempty"`
 	// reason says why the request is made that it is part of. Admission moves it to
 	// requests.
 	// +optional
@@ -108,6 +107,17 @@ const (
 	StateUndone DesiredState = "Undone"
 )
 
+// WindowsMode says whether a plan respects maintenance windows and freezes.
+// +kubebuilder:validation:Enum=Respect;Ignore
+type WindowsMode string
+
+const (
+	// WindowsRespect lets no write begin while the windows are closed or a freeze lasts.
+	WindowsRespect WindowsMode = "Respect"
+	// WindowsIgnore lets writes begin all the same, in an emergency.
+	WindowsIgnore WindowsMode = "Ignore"
+)
+
 // WantsUndone says whether a person wants all of the plan undone.
 func (s *RemediationSpec) WantsUndone() bool { return s.DesiredState == StateUndone }
 
@@ -119,10 +129,8 @@ func (s *RemediationSpec) AskedBy() *RequestRecord {
 	return LatestRequest(s.Requests, actions[s.DesiredState], ActionPause, ActionResume, ActionAbort, ActionUndo)
 }
 
-// OverridesWindows says whether a person lets this very plan write while its windows are closed or a freeze lasts.
-func (r *Remediation) OverridesWindows() bool {
-	return r.Spec.WindowOverride != "" && r.Spec.WindowOverride == string(r.UID)
-}
+// IgnoresWindows says whether a person lets the plan write while its windows are closed or a freeze lasts.
+func (s *RemediationSpec) IgnoresWindows() bool { return s.Windows == WindowsIgnore }
 
 // RetryAsked says whether a person wants the plan's policy to be planned again after this
 // plan, which has ended.

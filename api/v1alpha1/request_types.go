@@ -62,7 +62,7 @@ type RequestRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`
-	// token is the token of a reset or a retry, or the UID of the plan that may override its windows.
+	// token is the token of a reset or a retry.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Token string `json:"token,omitempty"`

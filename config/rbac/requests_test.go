@@ -130,6 +130,49 @@ func (g *guard) refusesRequest(t *testing.T, request, object, old map[string]any
 	return strings.Join(told, "\n")
 }
 
+// TestWindowsAreIgnoredByAVerbAndNeverFromABackup: who restores a plan has every verb, and no plan may ignore its
+// windows because another one did.
+func TestWindowsAreIgnoredByAVerbAndNeverFromABackup(t *testing.T) {
+	type spec = map[string]any
+	plan := func(windows ...any) spec {
+		s := spec{"plan": spec{"policy": spec{"name": "tags"}}}
+		for _, w := range windows {
+			s["windows"] = w
+		}
+		return spec{"spec": s, "metadata": spec{"name": "tags-1"}}
+	}
+	g := newGuard(t, "evenkeel-plans")
+	all := []string{"pause", "abort", "undo", "retry", "override-windows", "restore", "record"}
+	for name, tc := range map[string]struct {
+		before, after spec
+		needs         bool
+		refused       bool
+	}{
+		"ignore":               {before: plan(), after: plan("Ignore"), needs: true},
+		"respect again":        {before: plan("Ignore"), after: plan(), needs: true},
+		"respect, by its name": {before: plan("Ignore"), after: plan("Respect"), needs: true},
+		"the default, spelled": {before: plan(), after: plan("Respect")},
+		"ignore as before":     {before: plan("Ignore"), after: plan("Ignore")},
+		"create":               {after: plan()},
+		"create, and respect":  {after: plan("Respect")},
+		"restore, and ignore":  {after: plan("Ignore"), needs: true, refused: true},
+		"delete what ignores":  {before: plan("Ignore")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := g.refuses(t, tc.after, tc.before, all...)
+			if (told != "") != tc.refused || tc.refused &&
+				!strings.Contains(told, "can't be created with windows Ignore") {
+				t.Errorf("with every verb: %q", told)
+			}
+			others := slices.DeleteFunc(slices.Clone(all), func(v string) bool { return v == "override-windows" })
+			told = g.refuses(t, tc.after, tc.before, others...)
+			if strings.Contains(told, "the verb override-windows") != tc.needs {
+				t.Errorf("without the verb: %q", told)
+			}
+		})
+	}
+}
+
 // Whoever changes when a pause or a hold ends, ends it or makes it last: an end is asked for like the thing itself.
 func TestTheEndOfAPauseAsksForTheVerbOfThePause(t *testing.T) {
 	type spec = map[string]any

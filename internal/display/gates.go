@@ -86,10 +86,10 @@ func (r Rollout) approvalGate(gate drawGate) {
 }
 
 func (r Rollout) windowGate(gate drawGate) {
-	override := v1alpha1.TokenRequest(r.Remediation.Spec.Requests, v1alpha1.ActionOverrideWindows,
-		r.Remediation.Spec.WindowOverride)
+	override := v1alpha1.LatestRequest(r.Remediation.Spec.Requests, v1alpha1.ActionOverrideWindows,
+		v1alpha1.ActionRespectWindows)
 	switch reason := r.Remediation.Status.Reason; {
-	case r.Remediation.OverridesWindows():
+	case r.Remediation.Spec.IgnoresWindows():
 		gate(busy, "window", "windows and freezes are overridden by %s; take it back: evenkeel rollout "+
 			"override-windows %s --undo", override, r.Remediation.Name)
 		return

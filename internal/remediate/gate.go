@@ -54,7 +54,7 @@ func (c *Controller) overridden(rem *v1alpha1.Remediation) rollout.Gate {
 
 // calendar asks the plan's windows and the cluster's freezes, unless a person lets this plan write all the same.
 func (c *Controller) calendar(rem *v1alpha1.Remediation, now time.Time) rollout.Gate {
-	if rem.OverridesWindows() {
+	if rem.Spec.IgnoresWindows() {
 		return rollout.Gate{}
 	}
 	if shut := rollout.OutsideWindows(rem, now); shut.Closed {

@@ -94,29 +94,29 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 	}
 }
 
-// The windows and the freezes are asked again too; the word of a person lets them be, for that very plan alone, and
-// nothing else.
+// The windows and the freezes are asked again too; the word of a person lets them be, and nothing else.
 func TestTheCalendarIsAskedAgainUnlessAPersonOverridesIt(t *testing.T) {
 	const never = "freezes: [{name: always, reason: nobody is there, until: 2999-01-01T00:00:00Z}]"
 	shut := []v1alpha1.MaintenanceWindow{{Kind: v1alpha1.WindowDeny, Schedule: "0 0 * * *", TimeZone: "UTC",
 		Duration: metav1.Duration{Duration: 24 * time.Hour}}}
 	cases := map[string]struct {
-		reason   string
-		windows  []v1alpha1.MaintenanceWindow
-		freezes  string // the file; "-": none is named
-		override string
-		killed   bool
-		why      string
+		reason  string
+		windows []v1alpha1.MaintenanceWindow
+		freezes string // the file; "-": none is named
+		mode    v1alpha1.WindowsMode
+		killed  bool
+		why     string
 	}{
-		"neither":                     {reason: "nothing is closed", freezes: "-"},
-		"a window":                    {"its day is denied", shut, "-", "", false, v1alpha1.ReasonNoWindow},
-		"a freeze":                    {"it is on", nil, never, "", false, v1alpha1.ReasonFrozen},
-		"no file":                     {"it may hold one", nil, "", "", false, v1alpha1.ReasonFreezesUnreadable},
-		"a window, overridden":        {"a person may", shut, "-", "plan-uid", false, ""},
-		"a freeze, overridden":        {"a person may", nil, never, "plan-uid", false, ""},
-		"no file, overridden":         {"in an emergency too", nil, "", "plan-uid", false, ""},
-		"overridden for another plan": {"it was made anew since", nil, never, "old-uid", false, v1alpha1.ReasonFrozen},
-		"overridden, the breaker open": {"that isn't the calendar's", shut, never, "plan-uid", true,
+		"neither":              {reason: "nothing is closed", freezes: "-"},
+		"a window":             {"its day is denied", shut, "-", "", false, v1alpha1.ReasonNoWindow},
+		"a freeze":             {"it is on", nil, never, "", false, v1alpha1.ReasonFrozen},
+		"no file":              {"it may hold one", nil, "", "", false, v1alpha1.ReasonFreezesUnreadable},
+		"a window, overridden": {"a person may", shut, "-", v1alpha1.WindowsIgnore, false, ""},
+		"a freeze, overridden": {"a person may", nil, never, v1alpha1.WindowsIgnore, false, ""},
+		"no file, overridden":  {"in an emergency too", nil, "", v1alpha1.WindowsIgnore, false, ""},
+		"respected": {"that is the default", nil, never, v1alpha1.WindowsRespect, false,
+			v1alpha1.ReasonFrozen},
+		"overridden, the breaker open": {"that isn't the calendar's", shut, never, v1alpha1.WindowsIgnore, true,
 			v1alpha1.ReasonBreakerOpen},
 	}
 	for name, tc := range cases {
@@ -125,7 +125,7 @@ func TestTheCalendarIsAskedAgainUnlessAPersonOverridesIt(t *testing.T) {
 			scheme := runtime.NewScheme()
 			c.Must(v1alpha1.AddToScheme(scheme))
 			rem := c.Plan("a")
-			rem.UID, rem.Spec.Plan.Strategy.Windows, rem.Spec.WindowOverride = "plan-uid", tc.windows, tc.override
+			rem.UID, rem.Spec.Plan.Strategy.Windows, rem.Spec.Windows = "plan-uid", tc.windows, tc.mode
 			control := &Controller{reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).Build(),
 				breakers: c.Set, policies: c.Catalog, clock: c.Time}
 			if tc.freezes != "-" {

@@ -306,7 +306,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 				Expect(how(`{"desiredState":"Aborted"}`)).To(needs("abort"), name)
 				Expect(how(`{"desiredState":"Undone"}`)).To(needs("undo"), name)
 				Expect(how(`{"retryToken":"1"}`)).To(needs("retry"), name)
-				Expect(how(`{"windowOverride":"`+string(rem.UID)+`"}`)).To(needs("override-windows"), name)
+				Expect(how(`{"windows":"Ignore"}`)).To(needs("override-windows"), name)
 			}
 			paused := `{"desiredState":"Paused","pausedUntilTime":"2099-01-07T08:00:00Z"}`
 			Expect(merge(ctx, suite.API, rem, `{"spec":`+paused+`}`)).To(Succeed())

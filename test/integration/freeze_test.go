@@ -95,24 +95,18 @@ var _ = Describe("A freeze of the whole cluster", func() {
 			Expect(code).To(Equal(2))
 			Expect(said).To(ContainSubstring("--reason must say why"))
 
-			By("another plan's UID")
-			say(ctx, rem, `{"windowOverride":"6f3c2d7e-0000-4000-8000-000000000000","reason":"mistaken"}`)
-			Consistently(ctx, func() string { return suite.Plans(ctx, namespace)[0].Status.Reason }).
-				WithTimeout(3 * time.Second).Should(Equal(v1alpha1.ReasonFrozen))
-
-			By("its own")
 			_, said, code = evenkeel(ctx, "rollout", "override-windows", rem.Name, "--reason", "INC-42: exploited now")
 			Expect(code).To(Equal(0), said)
 			rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonBreakerOpen)
 			Expect(states(ctx)).To(HaveEach("bad"))
-			Expect(rem.Spec.Requests).To(HaveLen(2))
-			Expect(rem.Spec.Requests[1]).To(And(HaveField("Action", v1alpha1.ActionOverrideWindows),
-				HaveField("Token", string(rem.UID)), HaveField("Reason", "INC-42: exploited now"),
+			Expect(rem.Spec.Requests).To(HaveLen(1))
+			Expect(rem.Spec.Requests[0]).To(And(HaveField("Action", v1alpha1.ActionOverrideWindows),
+				HaveField("Reason", "INC-42: exploited now"),
 				HaveField("User", Not(BeEmpty()))))
 			out, _, _ := evenkeel(ctx, "rollout", "get", rem.Name)
-			Expect(out).To(ContainSubstring("windows and freezes are overridden by " + rem.Spec.Requests[1].String()))
+			Expect(out).To(ContainSubstring("windows and freezes are overridden by " + rem.Spec.Requests[0].String()))
 			out, _, _ = evenkeel(ctx, "rollout", "history", namespace)
-			Expect(out).To(ContainSubstring("OverrideWindows by " + rem.Spec.Requests[1].String()))
+			Expect(out).To(ContainSubstring("OverrideWindows by " + rem.Spec.Requests[0].String()))
 
 			By("taken back")
 			_, said, code = evenkeel(ctx, "rollout", "override-windows", rem.Name, "--undo", "--reason", "it is over")

@@ -48,12 +48,12 @@ func override(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, u
 	}
 	if undo {
 		return "windows and freezes hold again for remediation " + rem.Name,
-			ask(ctx, c, rem, "windowOverride", nil, reason)
+			ask(ctx, c, rem, "windows", nil, reason)
 	}
-	if err := ask(ctx, c, rem, "windowOverride", string(rem.UID), reason); err != nil {
+	if err := ask(ctx, c, rem, "windows", string(v1alpha1.WindowsIgnore), reason); err != nil {
 		return "", err
 	}
-	if !rem.OverridesWindows() {
+	if !rem.Spec.IgnoresWindows() {
 		return "", command.Exit(command.ExitFailure, errors.New("the cluster didn't keep the override: the "+
 			"CustomResourceDefinition remediations.evenkeel.dev is of an older version; see: evenkeel doctor"))
 	}

@@ -116,7 +116,7 @@ func of(resource string, before, after map[string]any) []ask {
 		return ofOverride(before, after)
 	case "remediations":
 		return slices.Concat(ofState(before, after), ofToken("retryToken", v1alpha1.ActionRetry, before, after),
-			ofWindowOverride(before, after))
+			ofWindows(before, after))
 	}
 	return nil
 }
@@ -179,12 +179,15 @@ func ofToken(field string, action v1alpha1.RequestAction, before, after map[stri
 	return nil
 }
 
-func ofWindowOverride(before, after map[string]any) []ask {
-	const field = "windowOverride"
-	if text(after, field) == "" && text(before, field) != "" {
-		return []ask{{action: v1alpha1.ActionRespectWindows}}
+func ofWindows(before, after map[string]any) []ask {
+	ignored := func(spec map[string]any) bool { return text(spec, "windows") == string(v1alpha1.WindowsIgnore) }
+	switch {
+	case ignored(before) == ignored(after):
+		return nil
+	case ignored(after):
+		return []ask{{action: v1alpha1.ActionOverrideWindows}}
 	}
-	return ofToken(field, v1alpha1.ActionOverrideWindows, before, after)
+	return []ask{{action: v1alpha1.ActionRespectWindows}}
 }
 
 func specOf(object map[string]any) map[string]any {

@@ -283,16 +283,14 @@ func TestWhoOverridesWindowsIsOnRecord(t *testing.T) {
 		before, after tree
 		want          Change
 	}{
-		"Override": {"with the plan's UID", tree{}, tree{"windowOverride": "u1", "reason": "INC-42"},
-			Change{Requests: []any{record("OverrideWindows", "ann", "reason", "INC-42", "token", "u1")},
-				Moved: true}},
-		"Another UID": {"each is asked for", tree{"windowOverride": "u1"}, tree{"windowOverride": "u2"},
-			Change{Requests: []any{record("OverrideWindows", "ann", "token", "u2")}}},
-		"Taken back": {"that is a word too", tree{"windowOverride": "u1"}, tree{"reason": "over"},
+		"Override": {"a person asks", tree{}, tree{"windows": "Ignore", "reason": "INC-42"},
+			Change{Requests: []any{record("OverrideWindows", "ann", "reason", "INC-42")}, Moved: true}},
+		"Taken back": {"that is a word too", tree{"windows": "Ignore"}, tree{"reason": "over"},
 			Change{Requests: []any{record("RespectWindows", "ann", "reason", "over")}, Moved: true}},
-		"With a retry": {"each has its record", tree{}, tree{"windowOverride": "u1", "retryToken": "1"},
-			Change{Requests: []any{record("Retry", "ann", "token", "1"),
-				record("OverrideWindows", "ann", "token", "u1")}}},
+		"Taken back by name": {"the same", tree{"windows": "Ignore"}, tree{"windows": "Respect"},
+			Change{Requests: []any{record("RespectWindows", "ann")}}},
+		"With a retry": {"each has its record", tree{}, tree{"windows": "Ignore", "retryToken": "1"},
+			Change{Requests: []any{record("Retry", "ann", "token", "1"), record("OverrideWindows", "ann")}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

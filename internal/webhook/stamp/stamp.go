@@ -56,7 +56,7 @@ func All() []Field {
 			requests: true},
 		// The manager's own writes are of the same object.
 		{Webhook: names.WebhookPlanRequests, Resource: "remediations", Operations: writes(),
-			Condition: asksOf("desiredState", "pausedUntilTime", "retryToken", "windowOverride", "requests"),
+			Condition: asksOf("desiredState", "pausedUntilTime", "retryToken", "windows", "requests"),
 			act:       []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
 		{Webhook: names.WebhookOverrideRequests, Resource: "policyoverrides", Operations: writes(),
 			act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},

@@ -136,7 +136,7 @@ func TestTheAPIServerAsksForTheActAlone(t *testing.T) {
 		// The kill switch works while nobody answers; nothing else of a breaker does.
 		names.WebhookForceOpen:       asksOfBreaker() + " && " + onlyForcesOpen(),
 		names.WebhookBreakerRequests: asksOfBreaker() + " && !(" + onlyForcesOpen() + ")",
-		names.WebhookPlanRequests: asksOf("desiredState", "pausedUntilTime", "retryToken", "windowOverride",
+		names.WebhookPlanRequests: asksOf("desiredState", "pausedUntilTime", "retryToken", "windows",
 			"requests"),
 	}
 	for _, s := range All() {
