@@ -29,9 +29,8 @@ const (
 	// ConditionComplete is True on a Remediation that has gone through all its waves, and
 	// absent otherwise.
 	ConditionComplete = "Complete"
-	// ConditionFailed is True on a Remediation that has ended before it went through all
-	// its waves, for whatever reason, and absent otherwise.
-	ConditionFailed = "Failed"
+	// ConditionEnded is True on a Remediation that has ended; its reason says how. Absent before.
+	ConditionEnded = "Ended"
 	// ConditionActive is True on a Waiver while it waives violations, and on a PolicyOverride
 	// while it overrides its policy.
 	ConditionActive = "Active"

@@ -13,7 +13,7 @@ const NotObserved int64 = -1
 func ConditionTypes() []string {
 	return []string{ConditionReady, ConditionReconciling, ConditionStalled, ConditionSlow, ConditionLimited,
 		ConditionProgressing,
-		ConditionApproved, ConditionComplete, ConditionFailed, ConditionActive, ConditionClosed, ConditionDemoted,
+		ConditionApproved, ConditionComplete, ConditionEnded, ConditionActive, ConditionClosed, ConditionDemoted,
 		ConditionOverridden, ConditionReferencesKnown}
 }
 

@@ -357,8 +357,8 @@ type RemediationStatus struct {
 	// counts is the number of targets by state.
 	// +optional
 	Counts TargetCounts `json:"counts,omitempty"`
-	// conditions are Ready and Progressing; Approved in mode Manual; Complete or Failed once
-	// the rollout has ended; Reconciling, Stalled and Limited while they are True.
+	// conditions are Ready and Progressing; Approved in mode Manual; Ended once the rollout has
+	// ended, and Complete if it went through all its waves; Reconciling, Stalled and Limited while they are True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -333,7 +333,7 @@ func TestADeletionThatIsDoneLaterIsNoWayRound(t *testing.T) {
 	type spec = map[string]any
 	object := spec{"metadata": spec{"name": "one"}, "spec": spec{"plan": spec{"policy": spec{"name": "tags"}}}}
 	ended := spec{"metadata": spec{"name": "one"}, "spec": object["spec"],
-		"status": spec{"conditions": []any{spec{"type": "Complete", "status": "True"}}}}
+		"status": spec{"conditions": []any{spec{"type": "Ended", "status": "True"}}}}
 	cases := map[string]struct {
 		policy  string
 		old     spec

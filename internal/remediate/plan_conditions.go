@@ -3,7 +3,6 @@
 package remediate
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -110,19 +109,20 @@ func approvalTold(rem *v1alpha1.Remediation) []metav1.Condition {
 	return []metav1.Condition{c}
 }
 
-// endTold is Complete or Failed, as a Job has them: one of the two once the plan has ended.
+// endTold is Ended once the plan has ended, and Complete if it went through all its waves.
 func endTold(s *v1alpha1.RemediationStatus, stuck string) []metav1.Condition {
 	if !s.Phase.Final() {
 		return nil
 	}
-	kind, reason, message := v1alpha1.ConditionFailed, cmp.Or(s.Reason, string(s.Phase)), s.Message
+	reason, message := orPhase(s.Reason, s.Phase), s.Message
 	if stuck != "" {
 		reason, message = string(s.Phase), "" // what is told now is of the undo
 	}
+	ended := []metav1.Condition{kube.ConditionTrue(v1alpha1.ConditionEnded, reason, message)}
 	if s.Phase.Facts().Complete {
-		kind = v1alpha1.ConditionComplete
+		ended = append(ended, kube.ConditionTrue(v1alpha1.ConditionComplete, reason, message))
 	}
-	return []metav1.Condition{kube.ConditionTrue(kind, reason, message)}
+	return ended
 }
 
 // setHeldSince keeps since when the plan has waited for something that may need

@@ -167,9 +167,9 @@ func TestEveryPhaseHasConditions(t *testing.T) {
 			rem := &v1alpha1.Remediation{Status: v1alpha1.RemediationStatus{Phase: s.phase, Reason: s.reason}}
 			hold := planConditions(rem, s.stuck)
 			complete := meta.IsStatusConditionTrue(hold, v1alpha1.ConditionComplete)
-			failed := meta.IsStatusConditionTrue(hold, v1alpha1.ConditionFailed)
-			if ended := complete != failed; ended != s.phase.Final() || complete && failed {
-				t.Errorf("%s: Complete is %t, Failed %t", s.name, complete, failed)
+			ended := meta.IsStatusConditionTrue(hold, v1alpha1.ConditionEnded)
+			if ended != s.phase.Final() || complete && !ended {
+				t.Errorf("%s: Complete is %t, Ended %t", s.name, complete, ended)
 			}
 		}
 	}
