@@ -37,7 +37,7 @@ type RegoPolicyStatus struct {
 	// remediation points at the policy's latest rollout.
 	// +optional
 	Remediation *RemediationPointer `json:"remediation,omitempty"`
-	// conditions are Ready, and Reconciling, Stalled and Slow while they are True.
+	// conditions are Ready, and Reconciling and Stalled while they are True; Overridden and ReferencesKnown.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -93,10 +93,10 @@ type ScanStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Incomplete []IncompleteKind `json:"incomplete,omitempty"`
 	// sample holds the first violating objects in order of kind, namespace and
-	// name; at most 20.
+	// name; at most 5. evenkeel scan lists all.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:MaxItems=5
 	Sample []ViolationSample `json:"sample,omitempty"`
 }
 

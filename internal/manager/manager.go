@@ -46,8 +46,8 @@ func Run(ctx context.Context, o *Options) error {
 		return fmt.Errorf("set up admission: %w", err)
 	}
 	scanning := scan.NewControllers(scan.Options{Catalog: policies, ResyncPeriod: o.resync, ListShare: o.listShare,
-		References: referred,
-		Clock:      wallclock.New(), Registerer: ctrlmetrics.Registry})
+		StatusInterval: o.statusInterval, References: referred,
+		Clock: wallclock.New(), Registerer: ctrlmetrics.Registry})
 	if err := scanning.Register(mgr); err != nil {
 		return fmt.Errorf("set up the scan: %w", err)
 	}

@@ -45,6 +45,7 @@ type Options struct {
 	exemptNamespaces []string
 	resync           time.Duration
 	listShare        float64
+	statusInterval   time.Duration
 	policyTimeLimit  time.Duration
 	engines          engineOptions
 	apiQPS           float32
@@ -107,6 +108,8 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.Float64Var(&o.listShare, "scan-list-share", scan.DefaultListShare, "the largest share of the time in which all "+
 		"objects of one kind are listed because policies have changed: by 0.5 a list that took a minute is followed "+
 		"by the next a minute later at the earliest, by 1 at once")
+	f.DurationVar(&o.statusInterval, "scan-status-interval", scan.DefaultStatusInterval, "the least time between two "+
+		"writes of a policy's status that change only its figures")
 	f.DurationVar(&o.policyTimeLimit, "policy-time-limit", time.Second,
 		"the longest that one policy may take for one object")
 	o.engines.AddFlags(f)
@@ -170,6 +173,9 @@ func (o *Options) validateScan() error {
 	if !(o.listShare >= minListShare && o.listShare <= 1) { // NaN isn't
 		errs = append(errs, fmt.Errorf("--scan-list-share %g must be at least %g and at most 1", o.listShare,
 			minListShare))
+	}
+	if o.statusInterval < time.Second {
+		errs = append(errs, fmt.Errorf("--scan-status-interval %s must be at least 1s", o.statusInterval))
 	}
 	if o.resync < time.Second {
 		errs = append(errs, fmt.Errorf("--resync %s must be at least 1s", o.resync))

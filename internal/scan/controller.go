@@ -30,8 +30,15 @@ import (
 // have yet.
 const catalogLag = 200 * time.Millisecond
 
+// DefaultStatusInterval is the least time between two writes of one policy's figures. Each write is stored, and sent to
+// every watcher, together with the policy's rules.
+const DefaultStatusInterval = 10 * time.Second
+
+// stateInterval is the least time between two writes of one policy's state.
+const stateInterval = time.Second
+
 // StatusController writes what the catalog and the Index know of a policy into
-// its status, at most once in an interval, and announces what changed as events.
+// its status, its figures at most once in an interval, and announces what changed as events.
 type StatusController struct {
 	client  client.Client
 	catalog Catalog
@@ -81,20 +88,19 @@ func (r *StatusController) Reconcile(ctx context.Context, request ctrl.Request) 
 	if err != nil || !known {
 		return ctrl.Result{RequeueAfter: catalogLag}, err
 	}
-	if wait := r.tooSoon(p.Name); wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, nil
-	}
 	summary := r.summary(p.Name)
 	base := p.DeepCopy()
 	applyStatus(&p, c, summary, metav1.NewTime(r.clock.Now()).Rfc3339Copy())
+	var next time.Duration
 	if !equality.Semantic.DeepEqual(base.Status, p.Status) {
-		if err := r.patch(ctx, &p, base); err != nil {
-			return ctrl.Result{}, err
+		if next = r.tooSoon(base, &p); next <= 0 {
+			if err := r.patch(ctx, &p, base); err != nil {
+				return ctrl.Result{}, err
+			}
 		}
 	}
-	var next time.Duration
 	if summary != nil {
-		next = sooner(r.announcer.review(base, *summary), slowLook)
+		next = sooner(next, r.announcer.review(base, *summary))
 	}
 	if c.Override != nil { // it ends by itself
 		next = sooner(next, max(c.Override.Until.Sub(r.clock.Now()), catalogLag))
@@ -153,16 +159,16 @@ func reasonOf(problem *strategy.Problem) string {
 	return problem.Reason
 }
 
-// slowLook is how often the status is looked at for what nothing announces: that
-// evaluations are stopped, or no longer are.
-const slowLook = time.Minute
-
-// sooner is the shorter of two waits, of which the first may be none.
+// sooner is the shorter of two waits, of which either may be none.
 func sooner(wait, other time.Duration) time.Duration {
-	if wait <= 0 {
+	switch {
+	case wait <= 0:
 		return other
+	case other <= 0:
+		return wait
+	default:
+		return min(wait, other)
 	}
-	return min(wait, other)
 }
 
 func (r *StatusController) summary(name string) *index.Summary {
@@ -187,14 +193,31 @@ func (r *StatusController) patch(ctx context.Context, p, base *v1alpha1.ClusterR
 }
 
 // tooSoon is how long to wait until the policy's status may be written again.
-func (r *StatusController) tooSoon(name string) time.Duration {
+func (r *StatusController) tooSoon(before, now *v1alpha1.ClusterRegoPolicy) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last, ok := r.written[name]
+	last, ok := r.written[now.Name]
 	if !ok {
 		return 0
 	}
-	return r.interval - r.clock.Since(last)
+	interval := r.interval
+	if !equality.Semantic.DeepEqual(state(&before.Status), state(&now.Status)) {
+		interval = min(interval, stateInterval)
+	}
+	return interval - r.clock.Since(last)
+}
+
+// state is a status without its figures: messages of conditions hold some. Whether anything violates is state, since
+// alerts end by it and commands wait for it.
+func state(s *v1alpha1.RegoPolicyStatus) *v1alpha1.RegoPolicyStatus {
+	out := s.DeepCopy()
+	for i := range out.Conditions {
+		out.Conditions[i].Message = ""
+	}
+	if s.Scan != nil {
+		out.Scan = &v1alpha1.ScanStatus{State: s.Scan.State, Violating: min(s.Scan.Violating, 1)}
+	}
+	return out
 }
 
 func (r *StatusController) forget(name string) {

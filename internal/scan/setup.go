@@ -35,8 +35,8 @@ type Options struct {
 	// ListShare is the largest share of the time, above 0 and at most 1, in which one kind is listed because policies
 	// have changed or somebody waits for it. Default: DefaultListShare.
 	ListShare float64
-	// StatusInterval is the least time between two writes of one policy's status.
-	// Default: 1 second.
+	// StatusInterval is the least time between two writes of one policy's status that change only its figures. What
+	// changes its state is written after a second. Default: DefaultStatusInterval.
 	StatusInterval time.Duration
 	// References tell that objects that policies refer to have changed. Default: nothing does.
 	References References
@@ -60,7 +60,7 @@ func (o Options) withDefaults() Options {
 		o.ListShare = DefaultListShare
 	}
 	if o.StatusInterval <= 0 {
-		o.StatusInterval = time.Second
+		o.StatusInterval = DefaultStatusInterval
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -22,7 +22,7 @@ import (
 
 const (
 	// sampleSize bounds status.scan.sample.
-	sampleSize = 20
+	sampleSize = 5
 	// maxIncomplete bounds status.scan.incomplete.
 	maxIncomplete = 32
 )

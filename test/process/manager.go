@@ -59,6 +59,7 @@ func (c Config) args(kubeconfig string, webhook, probe int) []string {
 		"--webhook-port", strconv.Itoa(webhook),
 		"--webhook-url", fmt.Sprintf("https://localhost:%d", webhook),
 		"--cert-dir", filepath.Join(c.Dir, "certs"),
+		"--scan-status-interval", "1s",
 		"--health-probe-bind-address", fmt.Sprintf("127.0.0.1:%d", probe),
 		"--metrics-bind-address", "0",
 		"--source-dir", filepath.Join(c.Dir, "sources"),

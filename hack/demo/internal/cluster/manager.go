@@ -38,6 +38,7 @@ func (c *Cluster) StartManager(ctx context.Context, admin client.Client, flags .
 		"--metrics-insecure", // on the loopback address only
 		"--webhook-host=127.0.0.1",
 		"--leader-elect",
+		"--scan-status-interval=1s", // the figures are on the screen
 	}
 	c.manager, err = c.run(ctx, "the manager", c.programs.Evenkeel, fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1]),
 		c.keep, append(args, flags...)...)
