@@ -14,12 +14,6 @@ const (
 	// ConditionStalled is True when nothing goes on with the object until a person acts.
 	// Absent otherwise.
 	ConditionStalled = "Stalled"
-	// ConditionSlow is True on a ClusterRegoPolicy whose evaluations are stopped at a limit of
-	// time or memory again and again, and absent otherwise.
-	ConditionSlow = "Slow"
-	// ConditionLimited is True on a Remediation whose policy asks for more than the
-	// cluster's administrator allows, and absent otherwise.
-	ConditionLimited = "Limited"
 	// ConditionProgressing is True on a Remediation that works, and False on one that waits
 	// or has ended; its reason says for what, or how.
 	ConditionProgressing = "Progressing"
@@ -61,11 +55,6 @@ const (
 	// ReasonParametersInvalid: the parameters don't fit the RegoTemplate's schema; the last
 	// good revision stays in force.
 	ReasonParametersInvalid = "ParametersInvalid"
-	// ReasonSchemaInvalid of a RegoTemplate: the schema of its parameters can't be taken, so
-	// that policies keep their last good revision.
-	ReasonSchemaInvalid = "SchemaInvalid"
-	// ReasonInUse of a RegoTemplate that is being deleted: it stays while policies name it.
-	ReasonInUse = "InUse"
 	// ReasonScanning: the first pass of the scan isn't finished.
 	ReasonScanning = "Scanning"
 	// ReasonScanIncomplete: some kind couldn't be listed.
@@ -74,27 +63,23 @@ const (
 	// refers to; nothing is remediated until there is.
 	ReasonStrategyNotFound = "StrategyNotFound"
 	// ReasonStrategyInvalid: the RemediationStrategy that the policy refers to can't be
-	// followed; nothing is remediated until it is corrected.
+	// followed, or a plan's budget or maintenance window can't be read; nothing is remediated until it is corrected.
 	ReasonStrategyInvalid = "StrategyInvalid"
-	// ReasonStoppedAtLimit: several evaluations were stopped at a limit recently.
-	ReasonStoppedAtLimit = "StoppedAtLimit"
 )
 
 // Reasons of a RemediationStrategy's conditions, besides ReasonAccepted and ReasonInvalid. ReasonAccepted: plans that
 // are made from now on follow it. ReasonInvalid: it can't be followed; the policies that refer to it remediate nothing.
 const (
 	// ReasonDeleting: it is being deleted. Policies that refer to a strategy remediate nothing; a waiver waives
-	// nothing.
+	// nothing; a RegoTemplate stays while policies name it.
 	ReasonDeleting = "Deleting"
 )
 
 // Reasons of a Waiver's conditions, besides ReasonInvalid and ReasonDeleting: it is being deleted, and waives nothing,
 // however long a finalizer keeps it.
 const (
-	// ReasonAccepted: it is in order, and waives what it names for as long as it says.
+	// ReasonAccepted: it is in order, and waives what it names, or overrides its policy, for as long as it says.
 	ReasonAccepted = "Accepted"
-	// ReasonWaiving: the violations are waived.
-	ReasonWaiving = "Waiving"
 	// ReasonExpired: the waiver has ended; the violations count again.
 	ReasonExpired = "Expired"
 	// ReasonPolicyNotFound: some policy that the waiver names doesn't exist.
@@ -108,8 +93,6 @@ const (
 // policy is enforced as it declares. ReasonPolicyNotFound: the policy that it names doesn't exist. ReasonInvalid: it
 // can't be read, and overrides nothing.
 const (
-	// ReasonOverriding: the policy is overridden.
-	ReasonOverriding = "Overriding"
 	// ReasonCleared: a person has ended the override.
 	ReasonCleared = "Cleared"
 	// ReasonRequesterUnknown: admission hasn't recorded who asks; nothing is overridden.
@@ -165,7 +148,7 @@ const (
 	// ReasonHealthUnknown: nobody can tell the health of some target, so that no
 	// verification could find that the fix does harm.
 	ReasonHealthUnknown = "HealthUnknown"
-	// ReasonMissingPermissions: the controller may not write some target's kind.
+	// ReasonMissingPermissions: the controller lacks a permission that the fix of a target needs.
 	ReasonMissingPermissions = "MissingPermissions"
 	// ReasonVerificationFailed: a target didn't pass verification.
 	ReasonVerificationFailed = "VerificationFailed"
@@ -182,7 +165,8 @@ const (
 	ReasonNoHealthyCanary = "NoHealthyCanary"
 	// ReasonUnverified: nothing of a wave that was written is left to verify.
 	ReasonUnverified = "Unverified"
-	// ReasonPolicyChanged: the policy changed, or is gone, since the plan was made.
+	// ReasonPolicyChanged: the policy, or what the administrator allows it, changed, or the policy is gone, since the plan
+	// was made.
 	ReasonPolicyChanged = "PolicyChanged"
 	// ReasonPaused: a person has paused the rollout (spec.desiredState: Paused).
 	ReasonPaused = "Paused"
@@ -201,10 +185,6 @@ const (
 	ReasonFrozen = "Frozen"
 	// ReasonFreezesUnreadable: the file of freezes can't be read, which counts as a freeze.
 	ReasonFreezesUnreadable = "FreezesUnreadable"
-	// ReasonBudgetInvalid: a budget can't be read, and means 0.
-	ReasonBudgetInvalid = "BudgetInvalid"
-	// ReasonWindowInvalid: a maintenance window can't be read, and is never open.
-	ReasonWindowInvalid = "WindowInvalid"
 	// ReasonBudgetSpent: as many targets as the budgets allow are in flight, over all plans.
 	ReasonBudgetSpent = "BudgetSpent"
 	// ReasonAwaitingApproval: a person must approve the plan.
@@ -221,8 +201,6 @@ const (
 	ReasonAnalysisFailed = "AnalysisFailed"
 	// ReasonAnalysisInconclusive: a metric gives no answer, which is never a pass.
 	ReasonAnalysisInconclusive = "AnalysisInconclusive"
-	// ReasonAdministratorLimit: the policy asks for more than the manager's flags allow.
-	ReasonAdministratorLimit = "AdministratorLimit"
 	// ReasonDemoted: the policy's breaker opened too often; only dry runs are made.
 	ReasonDemoted = "Demoted"
 	// ReasonSLOUnknown: the query of a breaker's service level objective gives no
@@ -233,13 +211,11 @@ const (
 	ReasonSliceMissing = "SliceMissing"
 	// ReasonRollbackStuck: some write couldn't be undone in several tries; it is tried on.
 	ReasonRollbackStuck = "RollbackStuck"
-	// ReasonAllTargetsSettled: every target is done, skipped or failed.
+	// ReasonAllTargetsSettled: every target is done or skipped.
 	ReasonAllTargetsSettled = "AllTargetsSettled"
 	// ReasonSomeTargetsFailed: the rollout ended, but some targets couldn't be fixed, or were reverted by somebody
 	// else.
 	ReasonSomeTargetsFailed = "SomeTargetsFailed"
-	// ReasonNothingToDo: no target needed a write.
-	ReasonNothingToDo = "NothingToDo"
 	// ReasonOwnersNotified: no target is ours to fix; the slices hold the fixes as
 	// proposals to their owners.
 	ReasonOwnersNotified = "OwnersNotified"

@@ -11,8 +11,7 @@ const NotObserved int64 = -1
 
 // ConditionTypes are the types of all conditions that Evenkeel sets.
 func ConditionTypes() []string {
-	return []string{ConditionReady, ConditionReconciling, ConditionStalled, ConditionSlow, ConditionLimited,
-		ConditionProgressing,
+	return []string{ConditionReady, ConditionReconciling, ConditionStalled, ConditionProgressing,
 		ConditionApproved, ConditionComplete, ConditionEnded, ConditionActive, ConditionClosed, ConditionDemoted,
 		ConditionOverridden, ConditionReferencesKnown}
 }

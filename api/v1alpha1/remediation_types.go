@@ -358,7 +358,7 @@ type RemediationStatus struct {
 	// +optional
 	Counts TargetCounts `json:"counts,omitempty"`
 	// conditions are Ready and Progressing; Approved in mode Manual; Ended once the rollout has
-	// ended, and Complete if it went through all its waves; Reconciling, Stalled and Limited while they are True.
+	// ended, and Complete if it went through all its waves; Reconciling and Stalled while they are True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

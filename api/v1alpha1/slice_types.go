@@ -84,26 +84,19 @@ const (
 	ReasonVanished = "Vanished"
 	// ReasonNoFix: the policy offers no fix for the object.
 	ReasonNoFix = "NoFix"
-	// ReasonFixIneffective: after the fix the object would still violate.
+	// ReasonFixIneffective: after the fix the object would still violate, or be as it was.
 	ReasonFixIneffective = "FixIneffective"
-	// ReasonFixChangesNothing: the fix leaves the object as it is.
-	ReasonFixChangesNothing = "FixChangesNothing"
 	// ReasonFixBreaksPolicy: the fixed object would violate another policy.
 	ReasonFixBreaksPolicy = "FixBreaksPolicy"
 	// ReasonFixInvalid: the patch can't be applied to the object.
 	ReasonFixInvalid = "FixInvalid"
 	// ReasonFixTooLarge: the record of the fix exceeds its size limit.
 	ReasonFixTooLarge = "FixTooLarge"
-	// ReasonActionNotAllowed: the fix has an action that the strategy doesn't allow.
-	ReasonActionNotAllowed = "ActionNotAllowed"
 	// ReasonNotAllowed: the manager's flags don't let fixes write the namespace, the
-	// kind or the field.
+	// kind or the field, or the policy's allowedActions not what the fix does.
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonFixChangesMore: the API server would change fields that the fix doesn't name.
 	ReasonFixChangesMore = "FixChangesMore"
-	// ReasonUndoChangesMore: fields changed with the undoing of a write, or came with the
-	// write, that couldn't be reverted.
-	ReasonUndoChangesMore = "UndoChangesMore"
 	// ReasonExists: an object that the fix is to create exists, with another content.
 	ReasonExists = "AlreadyExists"
 	// ReasonDisruptionBudget: a PodDisruptionBudget doesn't let the Pod be evicted.
@@ -111,10 +104,8 @@ const (
 	// ReasonNotServed: the API server doesn't serve the object's kind, or its version,
 	// now: nothing is known of the object.
 	ReasonNotServed = "NotServed"
-	// ReasonRetrying: a write failed, or must be recomputed, and is tried again later.
+	// ReasonRetrying: a write failed, must be recomputed, or the gate closed right before it; it is tried again later.
 	ReasonRetrying = "Retrying"
-	// ReasonMissingPermission: the controller lacks a permission that this target's fix needs.
-	ReasonMissingPermission = "MissingPermission"
 	// ReasonNoUndo: what was done to the object can't be undone.
 	ReasonNoUndo = "NoUndo"
 	// ReasonSensitive: the object's values mustn't be recorded (a Secret).
@@ -127,12 +118,11 @@ const (
 	ReasonEvaluationError = "EvaluationError"
 	// ReasonUnhealthyBefore: a canary must be healthy before it is touched.
 	ReasonUnhealthyBefore = "UnhealthyBefore"
-	// ReasonHeldBack: the gate closed right before the object's write was sent.
-	ReasonHeldBack = "HeldBack"
 	// ReasonOutcomeUnknown: the answer to a write is lost, and the write may still
 	// reach the object.
 	ReasonOutcomeUnknown = "OutcomeUnknown"
-	// ReasonConflict: somebody else wrote the same fields meanwhile.
+	// ReasonConflict: somebody else wrote the same fields meanwhile, or others changed with the undoing of a write, or
+	// came with the write, that couldn't be reverted.
 	ReasonConflict = "Conflict"
 	// ReasonOtherPlan: another plan has the object in work; this one waits for it.
 	ReasonOtherPlan = "OtherPlan"

@@ -14,27 +14,22 @@ const (
 	ReasonAuthenticationFailed = "AuthenticationFailed"
 	// ReasonServerUntrusted: the server can't prove that it is the one that is meant.
 	ReasonServerUntrusted = "ServerUntrusted"
-	// ReasonRepositoryNotFound: the server has no such repository, or hides it.
-	ReasonRepositoryNotFound = "RepositoryNotFound"
-	// ReasonRefNotFound: the repository has no such branch, tag, version or commit.
-	ReasonRefNotFound = "RefNotFound"
+	// ReasonNotFound: the server has no such repository, or hides it, or the repository has no such branch, tag, version
+	// or commit.
+	ReasonNotFound = "NotFound"
 	// ReasonSignatureInvalid: the commit isn't signed by any of the keys of verify, or
 	// a tag object bears another name than its tag.
 	ReasonSignatureInvalid = "SignatureInvalid"
-	// ReasonNotDescendant: the revision doesn't descend from the one in force, and
+	// ReasonNotDescendant: the revision doesn't descend from the one in force, or whether it does can't be known, and
 	// history is FastForwardOnly.
 	ReasonNotDescendant = "NotDescendant"
-	// ReasonHistoryUnknown: whether the revision descends from the one in force can't be known.
-	ReasonHistoryUnknown = "HistoryUnknown"
-	// ReasonTooManyRemoved: the revision would remove more policies than maxRemoved.
+	// ReasonTooManyRemoved: the revision would remove more policies than maxRemoved, or holds none.
 	ReasonTooManyRemoved = "TooManyRemoved"
 	// ReasonSecretUnavailable: a Secret that the spec names can't be read.
 	ReasonSecretUnavailable = "SecretUnavailable"
 	// ReasonNotCompiling: some file of the revision is wrong; the last good revision
 	// stays in force.
 	ReasonNotCompiling = "NotCompiling"
-	// ReasonEmpty: the revision holds no policy, and maxRemoved isn't 100%.
-	ReasonEmpty = "Empty"
 	// ReasonTooLarge: the repository or the revision exceeds a bound.
 	ReasonTooLarge = "TooLarge"
 	// ReasonPolicyConflict: a policy of the revision exists and isn't this source's.

@@ -17,67 +17,42 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// A plan that rests says of which generation it speaks, once, and keeps what it has told of
-// the flags that it kept to.
+// A plan that rests says of which generation it speaks, once.
 func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
-	limited := metav1.Condition{Type: v1alpha1.ConditionLimited, Status: metav1.ConditionTrue,
-		Reason:             v1alpha1.ReasonAdministratorLimit,
-		LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}
-	cases := map[string]struct {
-		reason   string
-		Describe []metav1.Condition
-		want     []string
-	}{
-		"flags that came later don't count": {
-			reason: "it has ended", want: []string{"Complete", "Progressing", "Ready"}},
-		"those that it kept to are told": {
-			Describe: []metav1.Condition{limited}, want: []string{"Complete", "Limited", "Progressing", "Ready"}},
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			scheme := runtime.NewScheme()
-			if err := v1alpha1.AddToScheme(scheme); err != nil {
-				t.Fatal(err)
-			}
-			rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", Generation: 2},
-				Spec: v1alpha1.RemediationSpec{
-					Plan: v1alpha1.RemediationPlan{
-						Targets: 20, Strategy: v1alpha1.RolloutStrategy{
-							RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-								Soak: &metav1.Duration{Duration: time.Second}}}}},
-				Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded, ObservedGeneration: 1,
-					Conditions: tc.Describe}}
-			server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithStatusSubresource(rem).Build()
-			c := &Controller{client: server, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0)),
-				floors: flags{MinSoak: time.Hour}.floors()}
-			var version string
-			for _, when := range []string{"first", "again"} {
-				now := &v1alpha1.Remediation{}
-				if err := server.Get(t.Context(), client.ObjectKeyFromObject(rem), now); err != nil {
-					t.Fatal(err)
-				}
-				if err := c.tellAtRest(t.Context(), now); err != nil {
-					t.Fatal(err)
-				}
-				if when == "again" && now.ResourceVersion != version {
-					t.Error("it is written again, though nothing has changed")
-				}
-				version = now.ResourceVersion
-				var types []string
-				for _, told := range now.Status.Conditions {
-					types = append(types, told.Type)
-				}
-				slices.Sort(types)
-				if !slices.Equal(types, tc.want) || now.Status.ObservedGeneration != 2 {
-					t.Errorf("%s, %s: %q of generation %d; want %q", when, tc.reason, types,
-						now.Status.ObservedGeneration, tc.want)
-				}
-				if ready := meta.FindStatusCondition(
-					now.Status.Conditions, v1alpha1.ConditionReady); ready.ObservedGeneration != 2 {
-					t.Errorf("%s: Ready speaks of generation %d", when, ready.ObservedGeneration)
-				}
-			}
-		})
+	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", Generation: 2},
+		Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded, ObservedGeneration: 1}}
+	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithStatusSubresource(rem).Build()
+	c := &Controller{client: server, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0))}
+	var version string
+	for _, when := range []string{"first", "again"} {
+		now := &v1alpha1.Remediation{}
+		if err := server.Get(t.Context(), client.ObjectKeyFromObject(rem), now); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.tellAtRest(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		if when == "again" && now.ResourceVersion != version {
+			t.Error("it is written again, though nothing has changed")
+		}
+		version = now.ResourceVersion
+		var types []string
+		for _, told := range now.Status.Conditions {
+			types = append(types, told.Type)
+		}
+		slices.Sort(types)
+		if !slices.Equal(types, []string{"Complete", "Ended", "Progressing", "Ready"}) ||
+			now.Status.ObservedGeneration != 2 {
+			t.Errorf("%s: %q of generation %d", when, types, now.Status.ObservedGeneration)
+		}
+		if ready := meta.FindStatusCondition(
+			now.Status.Conditions, v1alpha1.ConditionReady); ready.ObservedGeneration != 2 {
+			t.Errorf("%s: Ready speaks of generation %d", when, ready.ObservedGeneration)
+		}
 	}
 }
 

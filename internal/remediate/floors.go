@@ -3,13 +3,7 @@
 package remediate
 
 import (
-	"slices"
-	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/limits"
 )
 
@@ -35,19 +29,4 @@ func withinFloors(floors *limits.Floors, rem *v1alpha1.Remediation) (spec v1alph
 	}
 	spec.Plan.Strategy, _ = floors.Pace(spec.Plan.Strategy, writable(&spec.Plan))
 	return spec, floors.Wave(writable(&spec.Plan))
-}
-
-// limitsTold is the condition that says what the administrator has changed of what the
-// policy asks for, and of what the plan has frozen; none when that is nothing.
-func limitsTold(floors *limits.Floors, rem *v1alpha1.Remediation) []metav1.Condition {
-	_, since := floors.Pace(rem.Spec.Plan.Strategy, writable(&rem.Spec.Plan))
-	var told []string
-	for _, limit := range slices.Concat(rem.Spec.Plan.Limits, since) {
-		told = append(told, limit.String())
-	}
-	if len(told) == 0 {
-		return nil
-	}
-	return []metav1.Condition{
-		kube.ConditionTrue(v1alpha1.ConditionLimited, v1alpha1.ReasonAdministratorLimit, strings.Join(told, "; "))}
 }

@@ -25,12 +25,12 @@ func TestAModeThatIsNotAllowedByNowStopsAPlan(t *testing.T) {
 			frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationAutomatic},
 		"an Automatic plan begins nothing more": {reason: "one in mode Manual takes its place, and waits",
 			frozen: v1alpha1.RemediationAutomatic, most: v1alpha1.RemediationManual,
-			want: v1alpha1.ReasonAdministratorLimit},
+			want: v1alpha1.ReasonPolicyChanged},
 		"a plan in the mode that is allowed goes on": {
 			frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationManual},
 		"nothing goes on where nothing is allowed": {
 			frozen: v1alpha1.RemediationManual, most: v1alpha1.RemediationDisabled,
-			want: v1alpha1.ReasonAdministratorLimit},
+			want: v1alpha1.ReasonPolicyChanged},
 		"once more is allowed another plan is made": {
 			frozen: v1alpha1.RemediationManual, want: v1alpha1.ReasonPolicyChanged},
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,7 +19,7 @@ import (
 // setConditions puts into a plan's conditions what its status says, and of which generation. stuck
 // is the reason why the plan can neither go on nor end; empty: it can.
 func (c *Controller) setConditions(rem *v1alpha1.Remediation, stuck string) {
-	kube.SetConditions(rem, c.clock.Now(), append(planConditions(rem, stuck), limitsTold(&c.floors, rem)...)...)
+	kube.SetConditions(rem, c.clock.Now(), planConditions(rem, stuck)...)
 }
 
 // tellAtRest has a plan that has ended say so of what people have asked of it since. Nothing
@@ -30,11 +29,7 @@ func (c *Controller) tellAtRest(ctx context.Context, rem *v1alpha1.Remediation) 
 		return nil
 	}
 	before := rem.DeepCopy()
-	hold := planConditions(rem, "")
-	if limited := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited); limited != nil {
-		hold = append(hold, *limited) // what it kept to, whatever the flags are by now
-	}
-	kube.SetConditions(rem, c.clock.Now(), hold...)
+	kube.SetConditions(rem, c.clock.Now(), planConditions(rem, "")...)
 	if equality.Semantic.DeepEqual(before.Status, rem.Status) {
 		return nil
 	}
@@ -42,8 +37,7 @@ func (c *Controller) tellAtRest(ctx context.Context, rem *v1alpha1.Remediation) 
 	return client.IgnoreNotFound(c.client.Status().Patch(ctx, rem, patch, client.FieldOwner(v1alpha1.FieldManager)))
 }
 
-// planConditions are the conditions of a plan, but for Limited. docs/reference/conditions.md
-// has the table.
+// planConditions are the conditions of a plan. docs/reference/conditions.md has the table.
 func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition {
 	s := &rem.Status
 	reason, progress := orPhase(s.Reason, s.Phase), metav1.ConditionFalse
@@ -71,8 +65,8 @@ func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition 
 // has answered in time, its wave has failed, or it waits for what nobody but a person fixes.
 func needsPerson(s *v1alpha1.RemediationStatus) bool {
 	lasting := []string{
-		v1alpha1.ReasonMissingPermissions, v1alpha1.ReasonBudgetInvalid, v1alpha1.ReasonWindowInvalid,
-		v1alpha1.ReasonNoWindow, v1alpha1.ReasonHealthUnknown, v1alpha1.ReasonFreezesUnreadable,
+		v1alpha1.ReasonMissingPermissions, v1alpha1.ReasonStrategyInvalid, v1alpha1.ReasonNoWindow,
+		v1alpha1.ReasonHealthUnknown, v1alpha1.ReasonFreezesUnreadable,
 	}
 	facts := s.Phase.Facts()
 	return facts.AsksPerson && s.Reason == v1alpha1.ReasonApprovalOverdue || s.WaveFailed() ||

@@ -3,14 +3,10 @@
 package remediate
 
 import (
-	"strings"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -99,34 +95,5 @@ func TestARollbackIsNotSlowedByFloors(t *testing.T) {
 	}
 	if rem.Spec.Plan.Strategy.MaxInFlight != 7 {
 		t.Error("the plan itself is changed")
-	}
-}
-
-func TestAPlanSaysWhatTheAdministratorHasChanged(t *testing.T) {
-	rem := &v1alpha1.Remediation{
-		Spec: v1alpha1.RemediationSpec{
-			Plan: v1alpha1.RemediationPlan{
-				Targets: 20, Strategy: v1alpha1.RolloutStrategy{
-					RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-						MaxInFlight: 7, Soak: &metav1.Duration{Duration: time.Minute}}},
-				Limits: []v1alpha1.AppliedLimit{
-					{Field: "mode", Asked: "Automatic", Allowed: "Manual", Flag: limits.FlagMaxMode}}}}}
-	floors := flags{MaxInFlight: 5}.floors()
-	c := &Controller{clock: clocktesting.NewFakePassiveClock(time.Unix(1, 0)), floors: floors}
-	c.setConditions(rem, "")
-	told := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited)
-	if told == nil || told.Status != metav1.ConditionTrue || told.Reason != v1alpha1.ReasonAdministratorLimit {
-		t.Fatalf("got %+v", told)
-	}
-	for _, says := range []string{"mode: the policy asks for Automatic, the administrator allows Manual",
-		"maxInFlight: the policy asks for 7, the administrator allows 5"} {
-		if !strings.Contains(told.Message, says) {
-			t.Errorf("the condition doesn't say %q: %s", says, told.Message)
-		}
-	}
-	rem.Spec.Plan.Limits, c.floors = nil, limits.Floors{}
-	c.setConditions(rem, "")
-	if meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited) != nil {
-		t.Error("without a limit the condition stays")
 	}
 }

@@ -112,7 +112,7 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 	case mode != allowed:
 		return v1alpha1.ReasonDemoted, demoted.Message
 	case mode != asked:
-		return v1alpha1.ReasonAdministratorLimit, planning.LimitedMode(rem.Spec.Plan.Policy.Name, asked, allowed)
+		return v1alpha1.ReasonPolicyChanged, planning.LimitedMode(rem.Spec.Plan.Policy.Name, asked, allowed)
 	default:
 		return v1alpha1.ReasonPolicyChanged,
 			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Plan.Policy.Name,

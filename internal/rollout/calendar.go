@@ -23,7 +23,7 @@ func OutsideWindows(rem *v1alpha1.Remediation, now time.Time) Gate {
 	window, err := canary.WindowState(rem.Spec.Plan.Strategy.Windows, now)
 	switch {
 	case err != nil:
-		return Gate{Closed: true, Reason: v1alpha1.ReasonWindowInvalid,
+		return Gate{Closed: true, Reason: v1alpha1.ReasonStrategyInvalid,
 			Message: fmt.Sprintf("spec.remediation.%v: a window that can't be read is never open; fix it in policy %s",
 				err, rem.Spec.Plan.Policy.Name)}
 	case window.Open:

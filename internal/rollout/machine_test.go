@@ -253,7 +253,7 @@ func TestGatesOfTheCalendar(t *testing.T) {
 			Duration: metav1.Duration{Duration: 2 * time.Hour}, TimeZone: "UTC"}}, ""},
 		"one opens later": {[]v1alpha1.MaintenanceWindow{{Schedule: "0 13 * * *",
 			Duration: metav1.Duration{Duration: 2 * time.Hour}, TimeZone: "UTC"}}, v1alpha1.ReasonOutsideWindow},
-		"one can't be read": {[]v1alpha1.MaintenanceWindow{{Schedule: "noon"}}, v1alpha1.ReasonWindowInvalid},
+		"one can't be read": {[]v1alpha1.MaintenanceWindow{{Schedule: "noon"}}, v1alpha1.ReasonStrategyInvalid},
 	} {
 		rem.Spec.Plan.Strategy.Windows = tc.windows
 		if gate := OutsideWindows(rem, noon); gate.Reason != tc.reason || gate.Closed != (tc.reason != "") {

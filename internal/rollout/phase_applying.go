@@ -234,8 +234,8 @@ func (o Observation) atFault(m Members) []string {
 // remedy says what to do about a fix that can't be written.
 func remedy(reason string) string {
 	if reason == v1alpha1.ReasonNotAllowed {
-		return "the manager's flags let no fix do that (evenkeel explain says what); once the cluster's " +
-			"administrator has allowed it: evenkeel rollout retry"
+		return "the policy's allowedActions or the manager's flags let no fix do that (evenkeel explain says what); " +
+			"once it is allowed: evenkeel rollout retry"
 	}
 	return "check the policy's fix"
 }
@@ -264,8 +264,6 @@ func (o Observation) succeeded() Intent {
 		intent.Reason = v1alpha1.ReasonOwnersNotified
 		intent.Message = fmt.Sprintf("%d of %s %s left to their owners: the slices hold each fix as a diff",
 			o.leftToOwners(), prose.Count(len(o.Targets), "object"), prose.Verb(o.leftToOwners(), "is", "are"))
-	case done == 0:
-		intent.Reason = v1alpha1.ReasonNothingToDo
 	}
 	if done > 0 {
 		intent.Outcomes = []Outcome{

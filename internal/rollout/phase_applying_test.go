@@ -260,7 +260,7 @@ func TestStepApplying(t *testing.T) {
 				"shop/c into the canary | mark 2 Pending into w1 | mark 3 Pending into w1"},
 		"all of it is clean by now": {
 			reason: "no canary was needed", in: applying(0, target(0, skipped, because(v1alpha1.ReasonAlreadyClean))),
-			want: "Succeeded w0 NothingToDo: 0 of 1 target fixed and verified"},
+			want: "Succeeded w0 AllTargetsSettled: 0 of 1 target fixed and verified"},
 		"no candidate is left": {
 			reason: "the plan ends before a write",
 			in:     applying(0, target(0, skipped, unhealthy), target(1, pending, unhealthy)),
@@ -271,8 +271,8 @@ func TestStepApplying(t *testing.T) {
 			in: applying(0, target(0, failed, because(v1alpha1.ReasonAdmissionDenied)),
 				target(0, failed, because(v1alpha1.ReasonNotAllowed), in("cart"))),
 			want: "Aborted w0 NoViableCanary: 2 candidates in a row couldn't be written, the last, Deployment " +
-				"cart/b: NotAllowed; the manager's flags let no fix do that (evenkeel explain says what); once the " +
-				"cluster's administrator has allowed it: evenkeel rollout retry | failed in [\"cart\"]"},
+				"cart/b: NotAllowed; the policy's allowedActions or the manager's flags let no fix do that (evenkeel " +
+				"explain says what); once it is allowed: evenkeel rollout retry | failed in [\"cart\"]"},
 		"no target could be written, for reasons that say nothing of the fix": {
 			reason: "another plan is made", in: applying(0, target(0, failed, because(v1alpha1.ReasonRetriesExhausted)),
 				target(0, failed, because(v1alpha1.ReasonAdmissionDenied))),

@@ -48,7 +48,7 @@ func TestStepPlanned(t *testing.T) {
 		"all opted out": {
 			reason: "nobody is told of a fix",
 			in:     situation(v1alpha1.PhasePlanned, 0, target(0, skipped, because(v1alpha1.ReasonOptOut))),
-			want:   "Succeeded w0 NothingToDo: 0 of 1 target fixed and verified"},
+			want:   "Succeeded w0 AllTargetsSettled: 0 of 1 target fixed and verified"},
 		"nobody has answered": {
 			reason: "it asks", in: situation(v1alpha1.PhasePlanned, 0, target(0, pending)),
 			given: answered(""), want: "AwaitingApproval w0 AwaitingApproval: ada says so | wait 5s"},

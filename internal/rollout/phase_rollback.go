@@ -241,16 +241,14 @@ func (o Observation) notUndone(conflicts int) string {
 			"the API server doesn't serve their kind any more; is it served again, compare the " +
 				"slices' records with the objects",
 			"the kind of %d isn't served any more"},
-		{v1alpha1.ReasonUndoChangesMore, "other fields have changed with our writes, by a mutating webhook or by " +
-			"somebody; the slices' records name them",
-			"other fields of %d have changed with our writes"},
 	} {
 		if n := counts[why.reason]; n > 0 {
 			parts, others = append(parts, someOf(n, conflicts, why.ofAll, why.ofSome)), others-n
 		}
 	}
 	if others > 0 {
-		const changed = "somebody else has changed the same fields since; compare the slices' records with the objects"
+		const changed = "somebody else has changed the same fields since, or others with them; compare the slices' " +
+			"records with the objects"
 		parts = append(parts, someOf(others, conflicts, changed, "of the others, "+changed))
 	}
 	return strings.Join(parts, "; ")

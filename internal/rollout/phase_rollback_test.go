@@ -124,26 +124,21 @@ func TestStepRollingBack(t *testing.T) {
 			want: "RollbackIncomplete w1 VerificationFailed: 0 writes undone, 1 couldn't be: the API server doesn't " +
 				"serve their kind any more; is it served again, compare the slices' records with the objects. it " +
 				"failed"},
-		"other fields changed with it": {
-			reason: "a person must look", in: rolling(1, target(1, conflict, because(v1alpha1.ReasonUndoChangesMore))),
-			want: "RollbackIncomplete w1 VerificationFailed: 0 writes undone, 1 couldn't be: other fields have " +
-				"changed with our writes, by a mutating webhook or by somebody; the slices' records name them. it " +
-				"failed"},
 		"somebody changed the fields": {
 			reason: "a person must look", in: rolling(1, target(1, conflict, because(v1alpha1.ReasonConflict))),
 			want: "RollbackIncomplete w1 VerificationFailed: 0 writes undone, 1 couldn't be: somebody else has " +
-				"changed the same fields since; compare the slices' records with the objects. it failed"},
+				"changed the same fields since, or others with them; compare the slices' records with the objects. it " +
+				"failed"},
 		"several reasons": {
 			reason: "each says of how many",
 			in: rolling(1, target(1, conflict, because(v1alpha1.ReasonNoUndo)),
 				target(1, conflict, because(v1alpha1.ReasonNotServed)),
-				target(1, conflict, because(v1alpha1.ReasonUndoChangesMore)),
-				target(1, conflict, because(v1alpha1.ReasonUndoChangesMore)),
+				target(1, conflict, because(v1alpha1.ReasonConflict)),
+				target(1, conflict, because(v1alpha1.ReasonConflict)),
 				target(1, conflict, because(v1alpha1.ReasonConflict)), target(1, reverted), target(2, reverted)),
 			want: "RollbackIncomplete w1 VerificationFailed: 2 writes undone, 5 couldn't be: what was done to 1 has " +
-				"no undo; the kind of 1 isn't served any more; other fields of 2 have changed with our writes; of " +
-				"the others, somebody else has changed the same fields since; compare the slices' records with the " +
-				"objects. it failed"},
+				"no undo; the kind of 1 isn't served any more; of the others, somebody else has changed the same " +
+				"fields since, or others with them; compare the slices' records with the objects. it failed"},
 	})
 }
 

@@ -38,7 +38,6 @@ func TestConditionsOfPolicies(t *testing.T) {
 		state("in force, and scanned", good, complete),
 		state("in force; the first pass of the scan isn't finished", good, nil),
 		state("in force; some kind can't be listed, and is tried again", good, incomplete),
-		state("in force; evaluations are stopped at a limit", catalog.Status{Revision: "r1", Slow: true}, complete),
 		state("in force; a person has overridden its enforcement", catalog.Status{Revision: "r1",
 			Override: &override.Override{Declared: v1alpha1.AdmissionDeny, Action: v1alpha1.AdmissionWarn}}, complete),
 		state("in force; the strategy that it refers to doesn't exist (yet)",

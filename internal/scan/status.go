@@ -35,18 +35,14 @@ func applyStatus(p *v1alpha1.ClusterRegoPolicy, c catalog.Status, summary *index
 	conditions := conditionsOf(c, summary)
 	if c.Err == nil && pending(summary) && scannedBefore(p, c.Revision) {
 		conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c metav1.Condition) bool {
-			return slices.Contains([]string{v1alpha1.ConditionSlow, v1alpha1.ConditionOverridden,
-				v1alpha1.ConditionReferencesKnown}, c.Type) // they are of now
+			return slices.Contains([]string{v1alpha1.ConditionOverridden, v1alpha1.ConditionReferencesKnown},
+				c.Type) // they are of now
 		})
 	}
 	s.Revision, s.InForce = c.Revision, c.InForce
 	s.Scan = nil
 	if summary != nil {
 		s.Scan = scanStatus(summary)
-	}
-	if c.Slow {
-		conditions = append(conditions,
-			kube.ConditionTrue(v1alpha1.ConditionSlow, v1alpha1.ReasonStoppedAtLimit, slowMessage))
 	}
 	if c.Override != nil {
 		conditions = append(conditions,
@@ -203,9 +199,5 @@ func completeMessage(s *index.Summary) string {
 	}
 	return message
 }
-
-// slowMessage says nothing that changes, so that it isn't written again and again.
-const slowMessage = "evaluations are stopped at their limit of time or memory again and again: what the rules didn't " +
-	"get to find is missing, and failurePolicy decides; make the rules cheaper"
 
 func toInt32(n int) int32 { return int32(min(n, math.MaxInt32)) }

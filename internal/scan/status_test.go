@@ -199,25 +199,6 @@ func TestARestartChangesNoCondition(t *testing.T) {
 	}
 }
 
-func TestASlowPolicySaysSoWhileItIs(t *testing.T) {
-	p := &v1alpha1.ClusterRegoPolicy{}
-	summary := &index.Summary{Revision: "r1", State: v1alpha1.ScanComplete}
-	for _, slow := range []bool{false, true, true, false} {
-		applyStatus(p, catalog.Status{Revision: "r1", Slow: slow}, summary, metav1.Now())
-		got := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionSlow)
-		if slow != (got != nil) {
-			t.Fatalf("slow is %t, the condition %+v", slow, got)
-		}
-		if got != nil && (got.Status != metav1.ConditionTrue || got.Reason != v1alpha1.ReasonStoppedAtLimit) {
-			t.Errorf("the condition is %+v", got)
-		}
-		if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); ready == nil ||
-			ready.Status != metav1.ConditionTrue {
-			t.Errorf("a slow policy is in force all the same: %+v", ready)
-		}
-	}
-}
-
 // TestAPolicySaysWhatItWaitsFor has an edit wait for a list.
 func TestAPolicySaysWhatItWaitsFor(t *testing.T) {
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 2}}

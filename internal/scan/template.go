@@ -144,13 +144,13 @@ func templateConditions(t *v1alpha1.RegoTemplate, status catalog.TemplateStatus,
 		return kube.Stalled(v1alpha1.ReasonInvalid,
 			fmt.Sprintf("%v; policies keep their last good revision: apply the template again", status.Err))
 	case errors.As(status.Err, &unfit):
-		return kube.Stalled(v1alpha1.ReasonSchemaInvalid,
+		return kube.Stalled(v1alpha1.ReasonInvalid,
 			fmt.Sprintf("%v; policies keep their last good revision: correct spec.parameterSchema", status.Err))
 	case status.Err != nil:
 		return kube.Stalled(v1alpha1.ReasonCompileFailed,
 			fmt.Sprintf("%v; policies keep their last good revision: correct spec.rego", status.Err))
 	case t.DeletionTimestamp != nil && len(users) > 0:
-		return kube.Underway(v1alpha1.ReasonInUse,
+		return kube.Underway(v1alpha1.ReasonDeleting,
 			"it is being deleted, and stays while policies name it: "+strings.Join(users, ", "))
 	}
 	return kube.Ready(v1alpha1.ReasonCompiled, fmt.Sprintf("its rule compiles; %s %s it",

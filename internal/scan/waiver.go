@@ -148,7 +148,7 @@ func waiverConditions(
 	terms *v1alpha1.WaiverTerms, problem error, missing []string, now time.Time,
 ) []metav1.Condition {
 	until := terms.ExpirationTime.UTC().Format(time.RFC3339)
-	waiving := kube.ConditionTrue(v1alpha1.ConditionActive, v1alpha1.ReasonWaiving,
+	waiving := kube.ConditionTrue(v1alpha1.ConditionActive, v1alpha1.ReasonAccepted,
 		"violations are waived until "+until)
 	not := func(reason, message string) metav1.Condition {
 		return kube.ConditionFalse(v1alpha1.ConditionActive, reason, message)

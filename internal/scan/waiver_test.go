@@ -35,7 +35,7 @@ func TestWaiverConditions(t *testing.T) {
 	const expired = "Active False Expired: it expired at " + until +
 		"; the violations count again: fix the objects, set a later spec.expirationTime, or delete it"
 	const accepted, waives = "Ready True Accepted: it is in order; it waives violations until " + until,
-		"Active True Waiving: violations are waived until " + until
+		"Active True Accepted: violations are waived until " + until
 	cases := map[string]struct {
 		reason  string
 		now     time.Time
@@ -76,7 +76,7 @@ func TestWaiverConditions(t *testing.T) {
 			now: epoch, missing: []string{"ownr"},
 			want: []string{"Ready False PolicyNotFound: no such policy: ownr; check spec.policies",
 				"Reconciling True PolicyNotFound: no such policy: ownr; check spec.policies",
-				"Active True Waiving: violations of the policies that exist are waived until " + until}},
+				"Active True Accepted: violations of the policies that exist are waived until " + until}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -103,9 +103,8 @@ func eventOf(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonNotCompiling:
 		return v1alpha1.EventPolicySourceNotCompiling
-	case v1alpha1.ReasonEmpty, v1alpha1.ReasonTooLarge, v1alpha1.ReasonPolicyConflict, v1alpha1.ReasonRefused,
-		v1alpha1.ReasonNamespaceNotAllowed,
-		v1alpha1.ReasonNotDescendant, v1alpha1.ReasonHistoryUnknown, v1alpha1.ReasonTooManyRemoved:
+	case v1alpha1.ReasonTooLarge, v1alpha1.ReasonPolicyConflict, v1alpha1.ReasonRefused,
+		v1alpha1.ReasonNamespaceNotAllowed, v1alpha1.ReasonNotDescendant, v1alpha1.ReasonTooManyRemoved:
 		return v1alpha1.EventPolicySourceRefused
 	case v1alpha1.ReasonApplyFailed:
 		return v1alpha1.EventPolicySourceApplyFailed

@@ -30,16 +30,16 @@ func fetchFailure(src *v1alpha1.PolicySource, err error) *failure {
 		{git.ErrInvalid, v1alpha1.ReasonInvalid},
 		{git.ErrAuthentication, v1alpha1.ReasonAuthenticationFailed},
 		{git.ErrUntrusted, v1alpha1.ReasonServerUntrusted},
-		{git.ErrRepositoryNotFound, v1alpha1.ReasonRepositoryNotFound},
-		{git.ErrReferenceNotFound, v1alpha1.ReasonRefNotFound},
+		{git.ErrRepositoryNotFound, v1alpha1.ReasonNotFound},
+		{git.ErrReferenceNotFound, v1alpha1.ReasonNotFound},
 		{git.ErrTooLarge, v1alpha1.ReasonTooLarge},
 		{git.ErrSignature, v1alpha1.ReasonSignatureInvalid},
 		{git.ErrNotDescendant, v1alpha1.ReasonNotDescendant},
-		{git.ErrHistoryUnknown, v1alpha1.ReasonHistoryUnknown},
+		{git.ErrHistoryUnknown, v1alpha1.ReasonNotDescendant},
 	} {
 		switch {
 		case !errors.Is(err, known.kind):
-		case known.reason == v1alpha1.ReasonNotDescendant, known.reason == v1alpha1.ReasonHistoryUnknown:
+		case known.reason == v1alpha1.ReasonNotDescendant:
 			return stalled(known.reason, "%v. To roll back, push a commit that reverts; to take this revision, %s; to "+
 				"take any, set spec.history: Any", err, acceptance(src, revisionOf(err)))
 		default:

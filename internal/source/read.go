@@ -44,7 +44,7 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 		return readFailure(err)
 	}
 	if len(policies) == 0 && !mayEmpty(src) {
-		return stalled(v1alpha1.ReasonEmpty,
+		return stalled(v1alpha1.ReasonTooManyRemoved,
 			"revision %s holds no policy at %q, so nothing was removed: correct spec.path, include and exclude, or "+
 				"put the policies back; to really remove all of this source's policies set spec.maxRemoved: 100%%",
 			fetched.Revision, src.Spec.Path)
@@ -63,12 +63,8 @@ func (s *observation) found(err error) {
 // disowns says that a repository which fails for this reason doesn't stand for what it
 // gave before. Of that an unknown password or an untrusted server says nothing.
 func disowns(reason string) bool {
-	switch reason {
-	case v1alpha1.ReasonSignatureInvalid, v1alpha1.ReasonNotDescendant, v1alpha1.ReasonHistoryUnknown,
-		v1alpha1.ReasonRefNotFound, v1alpha1.ReasonRepositoryNotFound:
-		return true
-	}
-	return false
+	return reason == v1alpha1.ReasonSignatureInvalid || reason == v1alpha1.ReasonNotDescendant ||
+		reason == v1alpha1.ReasonNotFound
 }
 
 // request gathers what the repository is asked with: the signers first, since what

@@ -55,8 +55,8 @@ func asUser(ctx context.Context, user, namespace, data string) (time.Duration, e
 }
 
 var _ = Describe("A flood of what is slow to judge", func() {
-	It("delays another user by less than one such object takes alone, every request of theirs is judged, and each "+
-		"slow policy says so", Serial, func(ctx context.Context) {
+	It("delays another user by less than one such object takes alone, and every request of theirs "+
+		"is judged", Serial, func(ctx context.Context) {
 		attempt("sixteen dry runs at a time of a large object that four policies are slow to judge, by one user")
 		const slowPolicies, together, asks = 4, 16, 40
 		slow, other := suite.Namespace(ctx, "slow"), suite.Namespace(ctx, "beside-slow")
@@ -98,11 +98,6 @@ var _ = Describe("A flood of what is slow to judge", func() {
 				"a request of somebody else isn't judged")
 			took = append(took, d)
 		}
-		for _, name := range names {
-			Eventually(ctx, func() bool {
-				return meta.IsStatusConditionTrue(suite.Policy(ctx, name).Status.Conditions, v1alpha1.ConditionSlow)
-			}).Should(BeTrue(), "%s doesn't say that it is slow", name)
-		}
 		stop()
 		going.Wait()
 		slices.Sort(took)
@@ -111,7 +106,5 @@ var _ = Describe("A flood of what is slow to judge", func() {
 			fmt.Sprintf("a slow object alone %s; another user's request beside the flood: median %s, longest %s", alone,
 				median, took[len(took)-1]))
 		Expect(median).To(BeNumerically("<", alone))
-		Expect(meta.IsStatusConditionTrue(suite.Policy(ctx, other).Status.Conditions, v1alpha1.ConditionSlow)).To(
-			BeFalse(), "the quick policy")
 	})
 })

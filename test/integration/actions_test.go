@@ -115,7 +115,7 @@ var _ = Describe("The verbs of a fix", func() {
 			suite.CreatePolicy(ctx, policy)
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
 			record := suite.RecordOf(ctx, rem, "web-0")
-			Expect(record.Reason).To(Equal(v1alpha1.ReasonActionNotAllowed))
+			Expect(record.Reason).To(Equal(v1alpha1.ReasonNotAllowed))
 			Expect(record.Message).To(ContainSubstring("add Scale to spec.remediation.allowedActions"))
 		})
 	})

@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -88,11 +87,6 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 					Flag: "--remediation-max-mode"},
 				v1alpha1.AppliedLimit{Field: "waves", Asked: "4 in one wave", Allowed: "2",
 					Flag: "--remediation-max-wave"}))
-			limited := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionLimited)
-			Expect(limited).NotTo(BeNil())
-			Expect(limited.Status).To(Equal(metav1.ConditionTrue))
-			Expect(limited.Message).To(
-				ContainSubstring("mode: the policy asks for Automatic, the administrator allows Manual"))
 			suite.AwaitEvent(ctx, "PlanMade", rem.Name,
 				ContainSubstring("mode: the policy asks for Automatic, the administrator allows Manual"))
 
@@ -149,7 +143,7 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 			Expect(after.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
 			Expect(suite.Get(ctx, before)).To(Succeed())
 			Expect(before.Status.Phase).To(Equal(v1alpha1.PhaseSuperseded))
-			Expect(before.Status.Reason).To(Equal(v1alpha1.ReasonAdministratorLimit))
+			Expect(before.Status.Reason).To(Equal(v1alpha1.ReasonPolicyChanged))
 			Expect(before.Status.Message).To(
 				ContainSubstring(
 					"asks for mode Automatic, the administrator allows Manual at most (--remediation-max-mode)"))

@@ -148,7 +148,7 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 			Expect(undoing.Hits()).To(Equal(1))
 			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{RevertConflict: 1}))
 			record := suite.RecordOf(ctx, rem, "one")
-			Expect(record.Reason).To(Equal(v1alpha1.ReasonUndoChangesMore))
+			Expect(record.Reason).To(Equal(v1alpha1.ReasonConflict))
 			Expect(record.Message).To(ContainSubstring("/data/stamp"))
 			suite.AwaitEvent(ctx, "RemediationFailed", "one", ContainSubstring("/data/stamp"))
 			Expect(data(ctx, "one")).To(Equal(map[string]string{"state": "bad", "patched": "0", "stamp": "theirs"}))

@@ -155,7 +155,7 @@ var _ = Describe("Policies of one template", func() {
 			ready := apimeta.FindStatusCondition(suite.Template(ctx, template).Status.Conditions,
 				v1alpha1.ConditionReady)
 			g.Expect(ready).NotTo(BeNil())
-			g.Expect(ready.Reason).To(Equal(v1alpha1.ReasonInUse))
+			g.Expect(ready.Reason).To(Equal(v1alpha1.ReasonDeleting))
 			g.Expect(ready.Message).To(HaveSuffix(first + ", " + second))
 		}).Should(Succeed())
 		awaitRefusal(ctx, state("one", "red"), ContainSubstring("state must not be red"))

@@ -76,7 +76,7 @@ var _ = Describe("A waiver", func() {
 			awaitActive(ctx, e, v1alpha1.ReasonPolicyNotFound)
 			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
 				fixture.Enforced(v1alpha1.AdmissionDeny), fixture.Remediated(v1alpha1.RemediationAutomatic)))
-			awaitActive(ctx, e, v1alpha1.ReasonWaiving)
+			awaitActive(ctx, e, v1alpha1.ReasonAccepted)
 			awaitRefusal(ctx, fixture.ConfigMap(namespace, "other"), ContainSubstring("state must be good"))
 
 			api, warned := warningClient()
@@ -126,7 +126,7 @@ var _ = Describe("A waiver", func() {
 		figures(ctx, namespace, 1, 0)
 		elsewhere := waiver(suite.Namespace(ctx, "waiver-elsewhere"), namespace)
 		suite.Create(ctx, elsewhere)
-		awaitActive(ctx, elsewhere, v1alpha1.ReasonWaiving)
+		awaitActive(ctx, elsewhere, v1alpha1.ReasonAccepted)
 		figures(ctx, namespace, 1, 0)
 
 		wide := &v1alpha1.ClusterWaiver{ObjectMeta: metav1.ObjectMeta{Name: "waives-" + namespace},
@@ -136,7 +136,7 @@ var _ = Describe("A waiver", func() {
 		suite.Create(ctx, wide)
 		DeferCleanup(func(ctx context.Context) { Expect(suite.API.Delete(ctx, wide)).To(Succeed()) })
 		figures(ctx, namespace, 0, 1)
-		awaitActive(ctx, wide, v1alpha1.ReasonWaiving)
+		awaitActive(ctx, wide, v1alpha1.ReasonAccepted)
 		endSoon(ctx, wide)
 		figures(ctx, namespace, 1, 0)
 		suite.AwaitEvent(ctx, "WaiverExpired", wide.Name, ContainSubstring(wide.Spec.Reason))

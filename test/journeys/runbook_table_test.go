@@ -119,8 +119,7 @@ func rows() map[string][]row {
 			{command: `evenkeel policy override`, not: "it is only named"},
 		},
 		"policy-slow": {
-			{command: `kubectl get rego NAME -o jsonpath='{.status.conditions[?(@.type=="Slow")]}'`, in: "endless",
-				says: `"status":"True"`},
+			{command: `kubectl describe rego NAME`, in: "endless", says: "stopped at its time limit"},
 			soften("endless"),
 		},
 		"remediation-failed-targets": {

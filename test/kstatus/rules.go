@@ -68,7 +68,7 @@ func checkSummary(t *testing.T, state string, conditions []metav1.Condition) {
 // onlyTrue are the conditions that are absent while they don't hold.
 func onlyTrue() []string {
 	return []string{
-		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionSlow, v1alpha1.ConditionLimited,
+		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled,
 		v1alpha1.ConditionComplete, v1alpha1.ConditionEnded, v1alpha1.ConditionDemoted,
 	}
 }

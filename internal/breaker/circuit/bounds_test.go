@@ -90,11 +90,11 @@ func TestIdleAfterADay(t *testing.T) {
 
 func TestWhatATargetsFailureSays(t *testing.T) {
 	for reason, want := range map[string]struct{ nothing, ofFix bool }{
-		v1alpha1.ReasonUnhealthyBefore:   {nothing: true},
-		v1alpha1.ReasonHealthUnknown:     {nothing: true},
-		v1alpha1.ReasonConflict:          {},
-		v1alpha1.ReasonMissingPermission: {},
-		v1alpha1.ReasonStillViolating:    {ofFix: true},
+		v1alpha1.ReasonUnhealthyBefore:    {nothing: true},
+		v1alpha1.ReasonHealthUnknown:      {nothing: true},
+		v1alpha1.ReasonConflict:           {},
+		v1alpha1.ReasonMissingPermissions: {},
+		v1alpha1.ReasonStillViolating:     {ofFix: true},
 	} {
 		if nothing, ofFix := circuit.ProvesNothing(reason), circuit.SpeaksOfFix(reason); nothing != want.nothing ||
 			ofFix != want.ofFix {

@@ -23,7 +23,7 @@ const (
 func SpeaksOfFix(targetReason string) bool {
 	switch targetReason {
 	case v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonConflict, v1alpha1.ReasonDisruptionBudget,
-		v1alpha1.ReasonMissingPermission,
+		v1alpha1.ReasonMissingPermissions,
 		v1alpha1.ReasonUnobserved, v1alpha1.ReasonNotServed:
 		return false
 	}

@@ -122,7 +122,7 @@ func (o *overrideOptions) begin(ctx context.Context, c client.Client, name strin
 			"CustomResourceDefinitions and manager to the version of this program; evenkeel doctor shows theirs", name,
 			why))
 	}
-	if err := confirmed(ctx, c, stored, v1alpha1.ReasonOverriding); err != nil {
+	if err := confirmed(ctx, c, stored, v1alpha1.ReasonAccepted); err != nil {
 		return err
 	}
 	in := override.InForce(stored, override.Policy{UID: p.UID, Declared: p.Spec.Admission.Action}, time.Now())

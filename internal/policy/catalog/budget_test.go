@@ -93,33 +93,3 @@ func definition(name, source string) *v1alpha1.ClusterRegoPolicy {
 	p.SetDefaults()
 	return p
 }
-
-func TestAPolicyIsSlowWhenItIsStoppedAgainAndAgain(t *testing.T) {
-	clock := clocktesting.NewFakePassiveClock(time.Unix(1_700_000_000, 0))
-	c := New(Options{Clock: clock})
-	if err := c.Set(definition("p", endlessRego)); err != nil {
-		t.Fatal(err)
-	}
-	step := func(d time.Duration, err error, want bool, reason string) {
-		t.Helper()
-		clock.SetTime(clock.Now().Add(d))
-		c.slow.note(c.Snapshot().entries["p"].compiled, err, clock.Now())
-		if status, _ := c.Status("p"); status.Slow != want {
-			t.Errorf("%s: slow is %t", reason, status.Slow)
-		}
-	}
-	stopped := fmt.Errorf("policy p: %w", rego.ErrTimeLimit)
-	step(0, stopped, false, "once is nothing")
-	step(time.Minute, stopped, false, "twice is chance")
-	step(time.Minute, errors.New("another error"), false, "other errors don't count")
-	step(time.Minute, stopped, true, "three times of late")
-	step(10*time.Minute, nil, true, "it was of late still")
-	step(16*time.Minute, nil, false, "it is over")
-	step(time.Minute, stopped, false, "it begins anew")
-	step(time.Minute, fmt.Errorf("policy p: %w", rego.ErrMemoryLimit), false, "memory counts too")
-	step(time.Minute, stopped, true, "three times again")
-	if err := c.Set(definition("p", endlessRego+"\n# corrected\n")); err != nil {
-		t.Fatal(err)
-	}
-	step(0, nil, false, "another revision begins anew")
-}

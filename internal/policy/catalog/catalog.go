@@ -55,9 +55,6 @@ type Status struct {
 	// Unresolved says why the strategy of the definition in force isn't known, so that
 	// nothing is remediated; nil when it is.
 	Unresolved *strategy.Problem
-	// Slow says that evaluations of the revision were stopped at a limit again and
-	// again of late, as this process saw it.
-	Slow bool
 	// References are what the rules may look up, and Unknown those of them whose objects aren't known, as this
 	// process sees it.
 	References []inventory.Reference
@@ -77,7 +74,6 @@ type Catalog struct {
 	inventory Inventory
 	lane      *rego.Lane
 	clock     clock.PassiveClock
-	slow      *slowness
 	// evaluations are counted by what evaluated the rules.
 	evaluations *prometheus.CounterVec
 	snapshot    atomic.Pointer[Snapshot]
@@ -109,7 +105,7 @@ func New(opts Options) *Catalog {
 		opts.Inventory = noInventory{}
 	}
 	c := &Catalog{limit: opts.TimeLimit, engine: opts.Engine, inventory: opts.Inventory,
-		lane: rego.NewLane(opts.Width), clock: opts.Clock, slow: newSlowness(), evaluations: newEvaluations(),
+		lane: rego.NewLane(opts.Width), clock: opts.Clock, evaluations: newEvaluations(),
 		waivers: map[types.NamespacedName]*waiver{}, strategies: strategies{}}
 	c.snapshot.Store(c.with(&match.Index{}, map[string]*entry{}, nil, nil))
 	return c
@@ -149,7 +145,6 @@ func (c *Catalog) Delete(name string) {
 		return
 	}
 	delete(entries, name)
-	c.slow.forget(name)
 	c.evaluations.DeletePartialMatch(prometheus.Labels{"policy": name})
 	// What is left was indexed before, so it can be again.
 	_ = c.swap(entries, before.templates)
@@ -177,7 +172,7 @@ func (c *Catalog) swap(entries map[string]*entry, templates templates) error {
 func (c *Catalog) with(index *match.Index, entries map[string]*entry, templates templates, w byPolicy) *Snapshot {
 	return &Snapshot{index: index, entries: entries, templates: templates, waivers: w,
 		strategies: maps.Clone(c.strategies), limit: c.limit, inventory: c.inventory, lane: c.lane, clock: c.clock,
-		slow: c.slow, evaluations: c.evaluations}
+		evaluations: c.evaluations}
 }
 
 func (c *Catalog) publish(s *Snapshot) {
@@ -196,13 +191,11 @@ func (c *Catalog) Status(name string) (Status, bool) {
 	if !ok {
 		return Status{}, false
 	}
-	now := c.clock.Now()
 	status := Status{Revision: e.revision(), Err: e.problem, Unresolved: e.unresolved, Ahead: c.aheadOf(e),
-		Override: e.overridden(c.snapshot.Load().overrides[name], now)}
+		Override: e.overridden(c.snapshot.Load().overrides[name], c.clock.Now())}
 	if e.compiled != nil {
 		status.Generation = e.compiled.Policy().Generation
 		status.InForce = inForce(&e.compiled.Policy().Spec)
-		status.Slow = c.slow.is(e.compiled, now)
 		status.References = e.compiled.References()
 		status.Unknown = c.inventory.Unknown(status.References)
 	}

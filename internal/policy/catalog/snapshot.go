@@ -47,11 +47,10 @@ type Snapshot struct {
 	// strategies are those that policies may refer to; it is never changed in place.
 	strategies strategies
 	limit      time.Duration
-	// inventory, lane, clock, slow and evaluations are the catalog's own: they outlive the snapshot.
+	// inventory, lane, clock and evaluations are the catalog's own: they outlive the snapshot.
 	inventory   Inventory
 	lane        *rego.Lane
 	clock       clock.PassiveClock
-	slow        *slowness
 	evaluations *prometheus.CounterVec
 }
 
@@ -157,7 +156,6 @@ func (s *Snapshot) decide(ctx context.Context, e *entry, r *policy.Request, inpu
 	decision := e.compiled.EvaluateInTurns(ctx, input, limit, s.lane)
 	ended := s.clock.Now()
 	s.count(&decision)
-	s.slow.note(e.compiled, decision.Err, ended)
 	result := Result{Decision: decision.Censor(r), Definition: e.definition(), Took: ended.Sub(begun)}
 	if len(result.Violations) > 0 {
 		result.Waived = s.waivers.of(result.Policy, r)

@@ -134,7 +134,7 @@ func conditions(o *v1alpha1.PolicyOverride, why string, in *Override) []metav1.C
 	}
 	const asDeclared = "the policy is enforced as it declares"
 	switch why {
-	case v1alpha1.ReasonOverriding:
+	case v1alpha1.ReasonAccepted:
 		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order"),
 			kube.ConditionTrue(v1alpha1.ConditionActive, why, in.String()))
 	case v1alpha1.ReasonCleared:

@@ -51,7 +51,7 @@ type Policy struct {
 // InForce is what an override makes of its policy at a time; nil while it isn't in force,
 // or where there is none: o may be nil.
 func InForce(o *v1alpha1.PolicyOverride, p Policy, now time.Time) *Override {
-	if o == nil || why(o, p.UID, now) != v1alpha1.ReasonOverriding {
+	if o == nil || why(o, p.UID, now) != v1alpha1.ReasonAccepted {
 		return nil
 	}
 	asked := o.Spec.Asked()
@@ -60,7 +60,7 @@ func InForce(o *v1alpha1.PolicyOverride, p Policy, now time.Time) *Override {
 }
 
 // why says how an override stands with a policy of that uid, "" for no policy:
-// ReasonOverriding, or the reason for which it isn't in force.
+// ReasonAccepted, or the reason for which it isn't in force.
 func why(o *v1alpha1.PolicyOverride, uid types.UID, now time.Time) string {
 	asked := o.Spec.Asked()
 	switch {
@@ -75,7 +75,7 @@ func why(o *v1alpha1.PolicyOverride, uid types.UID, now time.Time) string {
 	case !now.Before(ends(o, asked)):
 		return v1alpha1.ReasonExpired
 	}
-	return v1alpha1.ReasonOverriding
+	return v1alpha1.ReasonAccepted
 }
 
 // ends is when the override ends by itself: as it says, and never later than MaxOverride

@@ -54,21 +54,21 @@ func TestAnOverrideIsInForceUntilItsEndAndNoLonger(t *testing.T) {
 		want     string
 		until    time.Duration
 	}{
-		"from the moment that it is asked for": {override: softened(), want: v1alpha1.ReasonOverriding,
+		"from the moment that it is asked for": {override: softened(), want: v1alpha1.ReasonAccepted,
 			until: 2 * time.Hour},
 		"up to the last moment before its end": {override: softened(), now: 2*time.Hour - time.Nanosecond,
-			want: v1alpha1.ReasonOverriding, until: 2 * time.Hour},
+			want: v1alpha1.ReasonAccepted, until: 2 * time.Hour},
 		"not at its end": {override: softened(), now: 2 * time.Hour, want: v1alpha1.ReasonExpired},
 		"not long after": {override: softened(), now: 900 * day, want: v1alpha1.ReasonExpired},
 		"a clock that is a little behind who has asked": {override: softened(), now: -time.Minute,
-			want: v1alpha1.ReasonOverriding, until: 2 * time.Hour},
+			want: v1alpha1.ReasonAccepted, until: 2 * time.Hour},
 		"no longer than seven days after it was asked for": {override: softened(until(900 * day)), now: day,
-			want: v1alpha1.ReasonOverriding, until: 7 * day},
+			want: v1alpha1.ReasonAccepted, until: 7 * day},
 		"whoever has got a later end past admission gains nothing": {override: softened(until(900 * day)), now: 7 * day,
 			want: v1alpha1.ReasonExpired},
 		"asked for again, it counts from then": {override: softened(until(9*day), requests(
 			asked(v1alpha1.ActionOverride, 0), asked(v1alpha1.ActionOverride, 3*day))), now: 8 * day,
-			want: v1alpha1.ReasonOverriding, until: 9 * day},
+			want: v1alpha1.ReasonAccepted, until: 9 * day},
 		"not once a person has cleared it": {override: softened(
 			func(o *v1alpha1.PolicyOverride) { o.Spec.Cleared = true }), want: v1alpha1.ReasonCleared},
 		"not when the last word of people was to clear it": {override: softened(requests(
@@ -92,7 +92,7 @@ func TestAnOverrideIsInForceUntilItsEndAndNoLonger(t *testing.T) {
 				t.Errorf("%s: it is %s, want %s", tc.reason, got, tc.want)
 			}
 			var want *Override
-			if tc.want == v1alpha1.ReasonOverriding {
+			if tc.want == v1alpha1.ReasonAccepted {
 				want = &Override{Declared: v1alpha1.AdmissionDeny, Action: v1alpha1.AdmissionWarn,
 					Until: at(tc.until), User: "jane", Reason: "INC-42"}
 			}

@@ -14,6 +14,6 @@ func Invalid(rem *v1alpha1.Remediation) rollout.Gate {
 	alone := canary.RoomFor(
 		[]canary.PlanAtWork{{Name: rem.Name, Budget: rem.Spec.Plan.Strategy.Budget, Targets: MayWrite(rem, nil)}})
 	why := alone.Take("any namespace")
-	return rollout.Gate{Closed: why != "", Reason: v1alpha1.ReasonBudgetInvalid,
+	return rollout.Gate{Closed: why != "", Reason: v1alpha1.ReasonStrategyInvalid,
 		Message: why + "; fix spec.remediation.budget of policy " + rem.Spec.Plan.Policy.Name}
 }

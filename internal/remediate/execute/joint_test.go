@@ -315,7 +315,7 @@ func TestAPartThatIsWithdrawn(t *testing.T) {
 	if err := c.lead(); err != nil {
 		t.Fatal(err)
 	}
-	c.must([]string{"Pending " + v1alpha1.ReasonHeldBack, "Pending"}, 0,
+	c.must([]string{"Pending " + v1alpha1.ReasonRetrying, "Pending"}, 0,
 		map[string]string{"a": "bad", "b": "bad", "c": "bad"})
 	if message := c.saved[0].Message; !strings.Contains(message, "the part of plan plan-1") ||
 		!strings.Contains(message, "paused the rollout") {

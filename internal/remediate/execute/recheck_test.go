@@ -47,12 +47,12 @@ func TestWritesAskAgainRightBeforeTheyAreSent(t *testing.T) {
 	}{
 		"nothing has changed": {reason: "it is written", meanwhile: func(*bench) {}, want: v1alpha1.TargetApplied},
 		"the gate has closed": {reason: "a pause or the kill switch counts at once", meanwhile: shut,
-			want: v1alpha1.TargetPending, why: v1alpha1.ReasonHeldBack},
+			want: v1alpha1.TargetPending, why: v1alpha1.ReasonRetrying},
 		"its namespace is kept back": {reason: "its kill switch counts at once, too", meanwhile: func(b *bench) {
 			b.pass.Gate = &LastGate{Ask: func(context.Context) (rollout.Gate, error) {
 				return rollout.Gate{KeptBack: map[string]string{"shop": "a person has thrown its kill switch"}}, nil
 			}}
-		}, want: v1alpha1.TargetPending, why: v1alpha1.ReasonHeldBack},
+		}, want: v1alpha1.TargetPending, why: v1alpha1.ReasonRetrying},
 		"another namespace is kept back": {reason: "that is another", meanwhile: func(b *bench) {
 			b.pass.Gate = &LastGate{Ask: func(context.Context) (rollout.Gate, error) {
 				return rollout.Gate{KeptBack: map[string]string{"bank": "a person has thrown its kill switch"}}, nil
@@ -142,7 +142,7 @@ func TestAFixThatIsHeldBackHalfWayIsTakenBack(t *testing.T) {
 		}})
 	got := b.pass.send(t.Context(), a, rec)
 	if state, noted := b.state(); state != "bad" || noted || got.State != v1alpha1.TargetPending ||
-		got.Reason != v1alpha1.ReasonHeldBack {
+		got.Reason != v1alpha1.ReasonRetrying {
 		t.Errorf("the object holds %q, the note is there: %t, the target is %s (%s)", state, noted, got.State,
 			got.Reason)
 	}

@@ -75,7 +75,7 @@ func notExactly(u fix.Undone) fix.Undone {
 	if u.Beyond == "" || u.State != v1alpha1.TargetReverted {
 		return u
 	}
-	u.State, u.Reason = v1alpha1.TargetRevertConflict, v1alpha1.ReasonUndoChangesMore
+	u.State, u.Reason = v1alpha1.TargetRevertConflict, v1alpha1.ReasonConflict
 	u.Message = fmt.Sprintf("what the fix did is undone, but %s isn't as it was: a mutating webhook, or somebody, "+
 		"changed it with our writes; compare the record with the object", u.Beyond)
 	return u

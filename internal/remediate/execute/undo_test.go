@@ -190,7 +190,7 @@ func TestWhatIsUndoneIsRecordedWhole(t *testing.T) {
 	rec.Write.Surplus = "/spec/replicas"
 	b.pass.Records.Set(0, rec)
 	got := b.revert()
-	if got.State != v1alpha1.TargetRevertConflict || got.Reason != v1alpha1.ReasonUndoChangesMore ||
+	if got.State != v1alpha1.TargetRevertConflict || got.Reason != v1alpha1.ReasonConflict ||
 		!strings.Contains(got.Message, "/spec/replicas") || got.Recovering || got.Write.RevertedTime != nil {
 		t.Errorf("what couldn't be recorded stays, and it is %s (%s): %s", got.State, got.Reason, got.Message)
 	}

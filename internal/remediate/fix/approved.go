@@ -32,7 +32,7 @@ func (a *Attempt) Propose(ctx context.Context) (preview.Change, *v1alpha1.Target
 		case rec == nil:
 		case rec.Reason == v1alpha1.ReasonDisruptionBudget && rec.State == v1alpha1.TargetPending:
 			return a.Change() // what would be evicted is known, though it may not be just now
-		case rec.Reason == v1alpha1.ReasonMissingPermission && rec.State == v1alpha1.TargetPending:
+		case rec.Reason == v1alpha1.ReasonMissingPermissions && rec.State == v1alpha1.TargetPending:
 			// One target that may not be written keeps nobody from approving the others.
 			return preview.Change{Why: told(rec.Reason, rec.Message)}, nil
 		case rec.State == v1alpha1.TargetPending:

@@ -106,7 +106,7 @@ func TestPropose(t *testing.T) {
 			})
 		}},
 		"an object that is gone": {why: "Gone: ", prepare: func(d *desk) { d.delete() }},
-		"a fix that does nothing": {why: "FixChangesNothing: ", prepare: func(d *desk) {
+		"a fix that does nothing": {why: "FixIneffective: ", prepare: func(d *desk) {
 			d.proposes(fixtest.SetState("bad"))
 		}},
 		"a disruption budget that doesn't allow it now": {reason: "it may at the time of the write",
@@ -123,7 +123,7 @@ func TestPropose(t *testing.T) {
 				}})
 			}},
 		"a permission that is missing": {reason: "it keeps nobody from approving the others",
-			why: "MissingPermission: ", prepare: func(d *desk) {
+			why: "MissingPermissions: ", prepare: func(d *desk) {
 				d.proposes(fixtest.SetState("good"), note(map[string]any{"a": "b"}))
 				d.mayOnlyGet()
 			}},

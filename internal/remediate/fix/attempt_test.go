@@ -127,7 +127,7 @@ func TestAMissingRightIsAwaitedButNotByAPreview(t *testing.T) {
 		a := &Attempt{Targets: targetsAt(fixtest.Now)}
 		a.Plan.Strategy.Mode = mode
 		rec := a.awaitPermissions("{verbs}")
-		if rec.State != want || rec.Reason != v1alpha1.ReasonMissingPermission || rec.Attempts != 0 ||
+		if rec.State != want || rec.Reason != v1alpha1.ReasonMissingPermissions || rec.Attempts != 0 ||
 			!strings.Contains(rec.Message, "{verbs}") {
 			t.Errorf("%s: %+v", mode, rec)
 		}

@@ -418,7 +418,7 @@ func TestADryRunOfARemoval(t *testing.T) {
 			why: v1alpha1.ReasonRetrying, says: "is gone"},
 		"its controller may not be read": {reason: "a person adds the permission", pod: pod(nil),
 			given: func(d *desk) { d.unreadable("rs", forbidden) }, want: v1alpha1.TargetPending,
-			why: v1alpha1.ReasonMissingPermission, says: "replicasets"},
+			why: v1alpha1.ReasonMissingPermissions, says: "replicasets"},
 		"its controller can't be read": {reason: "it is tried again", pod: pod(nil),
 			given: func(d *desk) { d.unreadable("rs", unavailable()) }, want: v1alpha1.TargetPending,
 			why: v1alpha1.ReasonRetrying, says: "try again"},

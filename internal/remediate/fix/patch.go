@@ -35,7 +35,7 @@ func (Patching) dryRun(ctx context.Context, a *Attempt, w *Write) *v1alpha1.Targ
 	w.Fields = action.DiffStep(w.Base.Object, result.Object, w.Subresource)
 	w.Keys = action.Keys(w.Base.Object, w.Fields)
 	if len(w.Fields) == 0 {
-		return a.Failed(v1alpha1.ReasonFixChangesNothing, "the API server would store the object unchanged")
+		return a.Failed(v1alpha1.ReasonFixIneffective, "the API server would store the object unchanged")
 	}
 	if rec := a.onlyWhatItSays(ctx, w, result); rec != nil {
 		return rec

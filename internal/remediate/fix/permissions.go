@@ -64,9 +64,9 @@ func (a *Attempt) missingPermission(wanted permissions.Need, err error) *v1alpha
 func (a *Attempt) awaitPermissions(rules string) *v1alpha1.TargetRecord {
 	message := v1alpha1.LacksPermissions("writer", rules)
 	if !a.Plan.Strategy.Mode.Runs() {
-		return a.Failed(v1alpha1.ReasonMissingPermission, message)
+		return a.Failed(v1alpha1.ReasonMissingPermissions, message)
 	}
-	rec := a.Pending(v1alpha1.ReasonMissingPermission, message)
+	rec := a.Pending(v1alpha1.ReasonMissingPermissions, message)
 	next := metav1.NewMicroTime(a.Targets.Clock.Now().Add(permissionsPoll))
 	rec.NextAttemptTime = &next
 	return rec

@@ -108,7 +108,7 @@ func JudgeAgain(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 // RespectAllowed refuses a fix by an action that the strategy doesn't allow.
 func RespectAllowed(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	if used, add, forbidden := action.Forbidden(a.Plan.Strategy.AllowedActions, a.decision.Actions); forbidden {
-		return a.Failed(v1alpha1.ReasonActionNotAllowed,
+		return a.Failed(v1alpha1.ReasonNotAllowed,
 			fmt.Sprintf("the fix uses %q: add %s to spec.remediation.allowedActions", used, add))
 	}
 	return nil
@@ -156,7 +156,7 @@ func ComputeFix(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	}
 	if len(a.manifests()) == 0 && len(action.Diff(a.Object.Object, a.Patched))+
 		len(action.DiffStatus(a.Object.Object, a.Patched)) == 0 {
-		return a.Failed(v1alpha1.ReasonFixChangesNothing, "the fix leaves the object as it is")
+		return a.Failed(v1alpha1.ReasonFixIneffective, "the fix leaves the object as it is")
 	}
 	return a.Resolves(ctx, a.Patched, "after the fix")
 }

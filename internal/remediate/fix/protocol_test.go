@@ -238,14 +238,14 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 			want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonNoFix, says: "the state is bad"},
 		"the action isn't allowed": {reason: "the strategy says which are",
 			given: func(d *desk) { d.Plan.Strategy.AllowedActions = []v1alpha1.ActionType{v1alpha1.ActionDelete} },
-			want:  v1alpha1.TargetFailed, why: v1alpha1.ReasonActionNotAllowed, says: "add Patch"},
+			want:  v1alpha1.TargetFailed, why: v1alpha1.ReasonNotAllowed, says: "add Patch"},
 		"the fix can't be applied": {reason: "it is wrong", given: func(d *desk) {
 			d.proposes(policy.Action{Type: policy.ActionPatch,
 				Ops: []policy.PatchOp{{Op: "remove", Path: "/data/none"}}})
 		}, want: v1alpha1.TargetFailed, why: v1alpha1.ReasonFixInvalid},
 		"the fix changes nothing": {reason: "it would never end",
 			given: func(d *desk) { d.proposes(fixtest.SetState("bad")) }, want: v1alpha1.TargetFailed,
-			why: v1alpha1.ReasonFixChangesNothing, says: "leaves the object as it is"},
+			why: v1alpha1.ReasonFixIneffective, says: "leaves the object as it is"},
 		"the fix creates, and changes nothing else": {reason: "what it creates may be all that was missing",
 			given: func(d *desk) {
 				d.judges["state"] = func(object map[string]any) *policy.Decision {
@@ -314,7 +314,7 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 		"a permission is missing": {reason: "a person adds it", given: func(d *desk) {
 			d.proposes(fixtest.SetState("good"), note(nil))
 			d.mayOnlyGet()
-		}, want: v1alpha1.TargetPending, why: v1alpha1.ReasonMissingPermission, says: "create"},
+		}, want: v1alpha1.TargetPending, why: v1alpha1.ReasonMissingPermissions, says: "create"},
 		"nobody can tell whether a permission is missing": {reason: "it is asked again", given: func(d *desk) {
 			d.proposes(fixtest.SetState("good"), note(nil))
 			d.intercepts(interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object,
@@ -330,7 +330,7 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 		}, want: v1alpha1.TargetFailed, why: v1alpha1.ReasonDryRunRefused},
 		"the server would store it unchanged": {reason: "a webhook sets it back", given: func(d *desk) {
 			d.webhook(setNested(d.t, "bad", "data", "state"))
-		}, want: v1alpha1.TargetFailed, why: v1alpha1.ReasonFixChangesNothing, says: "store the object unchanged"},
+		}, want: v1alpha1.TargetFailed, why: v1alpha1.ReasonFixIneffective, says: "store the object unchanged"},
 		"a webhook would change more": {reason: "the fix doesn't name it",
 			given: func(d *desk) { d.webhook(setNested(d.t, "x", "data", "more")) }, want: v1alpha1.TargetFailed,
 			why: v1alpha1.ReasonFixChangesMore, says: "/data/more"},

@@ -16,7 +16,7 @@ import (
 
 // HeldBack leaves a target for when the gate is open again. It is no try.
 func (a *Attempt) HeldBack(why string) *v1alpha1.TargetRecord {
-	rec := a.Pending(v1alpha1.ReasonHeldBack, "not written, for right before the write: "+why)
+	rec := a.Pending(v1alpha1.ReasonRetrying, "not written, for right before the write: "+why)
 	next := metav1.NewMicroTime(a.Targets.Clock.Now().Add(kube.ConflictBackoff))
 	rec.NextAttemptTime = &next
 	return rec
