@@ -93,8 +93,6 @@ const (
 // policy is enforced as it declares. ReasonPolicyNotFound: the policy that it names doesn't exist. ReasonInvalid: it
 // can't be read, and overrides nothing.
 const (
-	// ReasonCleared: a person has ended the override.
-	ReasonCleared = "Cleared"
 	// ReasonRequesterUnknown: admission hasn't recorded who asks; nothing is overridden.
 	ReasonRequesterUnknown = "RequesterUnknown"
 )

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxOverride is how long after it is asked for an override ends at the latest.
+// MaxOverride is how long after it is created an override ends at the latest.
 const MaxOverride = 7 * 24 * time.Hour
 
 // PolicyOverride softens, until a set time, what admission does with the violations of the
@@ -58,13 +58,11 @@ type PolicyOverrideSpec struct {
 	// +required
 	// +kubebuilder:validation:Enum=Deny;Warn;Audit
 	AdmissionAction AdmissionAction `json:"admissionAction"`
-	// expirationTime is when the override ends by itself, at most 7 days after it is asked
-	// for. From that moment on the policy is enforced as it declares.
+	// expirationTime is when the override ends by itself, at most 7 days after the object was
+	// created. From that moment on the policy is enforced as it declares. To end it before, delete
+	// the object.
 	// +required
 	ExpirationTime metav1.Time `json:"expirationTime"`
-	// cleared ends the override before its time. Default: false.
-	// +optional
-	Cleared bool `json:"cleared,omitempty"`
 	// reason is why the user makes the request. Admission moves it into
 	// requests. Required to override a policy, or to change how.
 	// +optional
@@ -78,14 +76,8 @@ type PolicyOverrideSpec struct {
 	Requests []RequestRecord `json:"requests,omitempty"`
 }
 
-// Asked is the request that the override stands on; nil when admission hasn't seen one, or
-// when a person has ended it since.
-func (s *PolicyOverrideSpec) Asked() *RequestRecord {
-	if s.Cleared {
-		return nil
-	}
-	return LatestRequest(s.Requests, ActionOverride, ActionClearOverride)
-}
+// Asked is the request that the override stands on; nil when admission hasn't seen one.
+func (s *PolicyOverrideSpec) Asked() *RequestRecord { return LatestRequest(s.Requests, ActionOverride) }
 
 // PolicyOverrideStatus is what the controller observes of an override.
 type PolicyOverrideStatus struct {

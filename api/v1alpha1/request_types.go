@@ -38,8 +38,6 @@ const (
 	ActionRetry RequestAction = "Retry"
 	// ActionOverride has a policy enforced otherwise than it declares, until a set time.
 	ActionOverride RequestAction = "Override"
-	// ActionClearOverride ends that before its time.
-	ActionClearOverride RequestAction = "ClearOverride"
 	// ActionOverrideWindows lets a plan write while its windows are closed or a freeze lasts.
 	ActionOverrideWindows RequestAction = "OverrideWindows"
 	// ActionRespectWindows takes that back.

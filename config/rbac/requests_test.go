@@ -367,3 +367,46 @@ func TestADeletionThatIsDoneLaterIsNoWayRound(t *testing.T) {
 		})
 	}
 }
+
+// TestAnOverrideIsEndedByWhoMayMakeIt has people create, change and delete a PolicyOverride.
+func TestAnOverrideIsEndedByWhoMayMakeIt(t *testing.T) {
+	type spec = map[string]any
+	override := func(until string, labels ...string) spec {
+		o := spec{"metadata": spec{"name": "p", "creationTimestamp": "2026-03-01T12:00:00Z"},
+			"spec": spec{"policyUID": "1", "admissionAction": "Warn", "expirationTime": until}}
+		for _, l := range labels {
+			o["metadata"].(spec)["labels"] = spec{l: "x"}
+		}
+		return o
+	}
+	soon, week, later := "2026-03-01T14:00:00Z", "2026-03-08T12:00:30Z", "2026-03-08T13:00:00Z"
+	cases := map[string]struct {
+		object, old spec
+		user        string
+		verbs       []string
+		refused     string
+	}{
+		"created without the verb":  {object: override(soon), refused: "that needs the verb override"},
+		"created":                   {object: override(soon), verbs: []string{"override"}},
+		"created for a week":        {object: override(week), verbs: []string{"override"}},
+		"created for longer":        {object: override(later), verbs: []string{"override"}, refused: "7 days at most"},
+		"extended beyond a week":    {object: override(later), old: override(soon), verbs: []string{"override"}, refused: "7 days at most"},
+		"labelled without the verb": {object: override(soon, "a"), old: override(soon)},
+		"deleted without the verb":  {old: override(soon), refused: "that needs the verb override on clusterregopolicies/p"},
+		"deleted":                   {old: override(soon), verbs: []string{"override"}},
+		"deleted with its policy":   {old: override(soon), user: "system:serviceaccount:kube-system:generic-garbage-collector"},
+	}
+	g := newGuard(t, "evenkeel-overrides")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			request := spec{}
+			if tc.user != "" {
+				request["userInfo"] = spec{"username": tc.user}
+			}
+			got := g.refusesRequest(t, request, tc.object, tc.old, tc.verbs...)
+			if (got != "") != (tc.refused != "") || !strings.Contains(got, tc.refused) {
+				t.Errorf("got %q, want %q", got, tc.refused)
+			}
+		})
+	}
+}

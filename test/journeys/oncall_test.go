@@ -53,7 +53,7 @@ var _ = Describe("Whoever is on call", func() {
 			told := dana.repeats(ctx, "evenkeel explain configmap/hotfix -n "+namespace, "overridden: admission "+
 				"action Deny is overridden to Warn until")
 			Expect(told).To(And(ContainSubstring("by dana (INC-42)"), ContainSubstring("state must not be bad")))
-			dana.succeeds(ctx, "evenkeel policy override "+namespace+" --clear --reason 'hotfix is in'",
+			dana.succeeds(ctx, "evenkeel policy override "+namespace+" --clear",
 				"policy "+namespace+" is no longer overridden: it is enforced as it declares")
 			dana.repeats(ctx, "kubectl create -f hotfix.yaml --dry-run=server", "is refused by policy "+namespace)
 		})

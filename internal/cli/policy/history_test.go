@@ -36,9 +36,9 @@ func TestTheHistoryOfOverridesTellsWhoAskedForWhatAndWhy(t *testing.T) {
 	calm := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "calm"}}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(calm,
 		override("tags", record(1, v1alpha1.ActionOverride, "ann", "INC-42"),
-			record(9, v1alpha1.ActionClearOverride, "bob", "")),
+			record(9, v1alpha1.ActionOverride, "bob", "")),
 		override("quotas", record(5, v1alpha1.ActionOverride, "cid", "INC-43"))).Build()
-	tags := []string{"tags 2026-03-01 12:01:00Z Override ann INC-42", "tags 2026-03-01 12:09:00Z ClearOverride bob -"}
+	tags := []string{"tags 2026-03-01 12:01:00Z Override ann INC-42", "tags 2026-03-01 12:09:00Z Override bob -"}
 	const head, quotas = "POLICY WHEN ASKED FOR BY WHY", "quotas 2026-03-01 12:05:00Z Override cid INC-43"
 	for name, tc := range map[string]struct {
 		args []string

@@ -47,7 +47,7 @@ isn't changed, nor its revision, and nobody becomes its author; rollouts aren't 
 is overridden no new write of its plans begins; what is written is verified and undone as ever.
 
 The override ends by itself. An override never makes a policy stricter: where the policy declares less by
-then, that counts. --clear ends it before its time. It needs the verb override on the policy (role
+then, that counts. --clear ends it before its time, by deleting the PolicyOverride. It needs the verb override on the policy (role
 evenkeel-operator); your user name is recorded with the reason.`,
 		Example: `  evenkeel policy override privileged-containers --enforcement Warn --for 2h --reason "INC-42"
   evenkeel policy override privileged-containers --clear
@@ -82,8 +82,8 @@ evenkeel-operator); your user name is recorded with the reason.`,
 // validate is when the override is to end, nil for now; it errs with what is wrong with the flags.
 func (o *overrideOptions) validate() (*metav1.Time, error) {
 	switch {
-	case o.clear && (o.enforcement != "" || o.lasts.Given()):
-		return nil, errors.New("--clear ends the override: leave --enforcement and --for out")
+	case o.clear && (o.enforcement != "" || o.lasts.Given() || o.reason != ""):
+		return nil, errors.New("--clear ends the override: leave --enforcement, --for and --reason out")
 	case o.clear:
 		return nil, nil //nolint:nilnil // it ends now
 	case !slices.Contains(enforcements(), o.enforcement):
@@ -122,7 +122,7 @@ func (o *overrideOptions) begin(ctx context.Context, c client.Client, name strin
 			"CustomResourceDefinitions and manager to the version of this program; evenkeel doctor shows theirs", name,
 			why))
 	}
-	if err := confirmed(ctx, c, stored, v1alpha1.ReasonAccepted); err != nil {
+	if err := confirmed(ctx, c, stored); err != nil {
 		return err
 	}
 	in := override.InForce(stored, override.Policy{UID: p.UID, Declared: p.Spec.Admission.Action}, time.Now())
@@ -140,14 +140,15 @@ func (o *overrideOptions) end(ctx context.Context, c client.Client, name string,
 	if err != nil && !apierrors.IsNotFound(err) {
 		return connect.Failure("read the override of policy "+name, err)
 	}
-	if apierrors.IsNotFound(err) || stored.Spec.Cleared {
+	if apierrors.IsNotFound(err) {
 		_, err = fmt.Fprintf(out, "policy %s isn't overridden\n", name)
 		return err
 	}
-	if err := clearOverride(ctx, c, stored, o.reason); err != nil {
+	err = c.Delete(ctx, stored, client.Preconditions{UID: &stored.UID})
+	if client.IgnoreNotFound(err) != nil {
 		return connect.Failure("end the override of policy "+name, err)
 	}
-	if err := confirmed(ctx, c, stored, v1alpha1.ReasonCleared); err != nil {
+	if err := ended(ctx, c, name); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "policy %s is no longer overridden: it is enforced as it declares\n", name)

@@ -30,10 +30,19 @@ func newOverride(p *v1alpha1.ClusterRegoPolicy, action v1alpha1.AdmissionAction,
 	}
 }
 
-// write makes an override, or has the one that is there say what is asked for now.
+// write makes an override, or has the one that is there say what is asked for now. One that is too old for the end that
+// is asked for is replaced.
 func write(ctx context.Context, c client.Client, asked *v1alpha1.PolicyOverride) (*v1alpha1.PolicyOverride, error) {
-	stored := asked.DeepCopy()
-	err := c.Create(ctx, stored, client.FieldOwner("evenkeel-cli"))
+	stored := &v1alpha1.PolicyOverride{}
+	err := c.Get(ctx, client.ObjectKeyFromObject(asked), stored)
+	if err == nil && asked.Spec.ExpirationTime.Sub(stored.CreationTimestamp.Time) > v1alpha1.MaxOverride {
+		err = c.Delete(ctx, stored, client.Preconditions{UID: &stored.UID})
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	stored = asked.DeepCopy()
+	err = c.Create(ctx, stored, client.FieldOwner("evenkeel-cli"))
 	if !apierrors.IsAlreadyExists(err) {
 		return stored, err
 	}
@@ -41,12 +50,8 @@ func write(ctx context.Context, c client.Client, asked *v1alpha1.PolicyOverride)
 	return stored, request.Patch(ctx, c, stored, map[string]any{
 		"metadata": map[string]any{"ownerReferences": asked.OwnerReferences},
 		"spec": map[string]any{"policyUID": asked.Spec.PolicyUID, "admissionAction": asked.Spec.AdmissionAction,
-			"expirationTime": asked.Spec.ExpirationTime, "cleared": nil, "reason": asked.Spec.Reason},
+			"expirationTime": asked.Spec.ExpirationTime, "reason": asked.Spec.Reason},
 	})
-}
-
-func clearOverride(ctx context.Context, c client.Client, stored *v1alpha1.PolicyOverride, reason string) error {
-	return request.Patch(ctx, c, stored, request.Spec("cleared", true, reason))
 }
 
 // lost says what the API server has dropped of what was asked for; empty for nothing. A
@@ -70,7 +75,7 @@ const (
 )
 
 // confirmed waits until the manager says that it goes by an override as it was stored.
-func confirmed(ctx context.Context, c client.Reader, stored *v1alpha1.PolicyOverride, reason string) error {
+func confirmed(ctx context.Context, c client.Reader, stored *v1alpha1.PolicyOverride) error {
 	generation, said, changed := stored.Generation, "", false
 	looks := func(ctx context.Context) (bool, error) {
 		now := &v1alpha1.PolicyOverride{}
@@ -83,7 +88,7 @@ func confirmed(ctx context.Context, c client.Reader, stored *v1alpha1.PolicyOver
 		}
 		said = prose.OneLine(active.Reason + ": " + active.Message)
 		changed = now.Generation > generation
-		return active.Reason == reason || changed, nil
+		return active.Status == metav1.ConditionTrue || changed, nil
 	}
 	if wait.PollUntilContextTimeout(ctx, confirmEvery, confirmWithin, true, looks) == nil {
 		if changed {
@@ -97,4 +102,20 @@ func confirmed(ctx context.Context, c client.Reader, stored *v1alpha1.PolicyOver
 	}
 	return command.Exit(command.ExitFailed, fmt.Errorf("PolicyOverride %s is stored, and the manager hasn't confirmed "+
 		"it within %s (%s)", stored.Name, confirmWithin, said))
+}
+
+// ended waits until the manager enforces a policy as it declares, or the policy is gone.
+func ended(ctx context.Context, c client.Reader, name string) error {
+	looks := func(ctx context.Context) (bool, error) {
+		p := &v1alpha1.ClusterRegoPolicy{}
+		err := c.Get(ctx, client.ObjectKey{Name: name}, p)
+		gone := apierrors.IsNotFound(err)
+		return gone || !meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionOverridden),
+			client.IgnoreNotFound(err)
+	}
+	if wait.PollUntilContextTimeout(ctx, confirmEvery, confirmWithin, true, looks) == nil {
+		return nil
+	}
+	return command.Exit(command.ExitFailed, fmt.Errorf("PolicyOverride %s is deleted, and the manager hasn't confirmed "+
+		"it within %s; evenkeel doctor says why", name, confirmWithin))
 }

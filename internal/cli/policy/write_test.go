@@ -28,7 +28,7 @@ func TestWhatAnotherVersionDropsIsTold(t *testing.T) {
 		"whose it is, is dropped":  {func(s *spec) { s.PolicyUID = "" }, "has dropped"},
 		"who asked isn't recorded": {func(s *spec) { s.Requests = nil }, "has recorded nobody"},
 		"another's record stands": {func(s *spec) {
-			s.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionClearOverride}}
+			s.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause}}
 		}, "has recorded nobody"},
 	} {
 		t.Run(name, func(t *testing.T) {

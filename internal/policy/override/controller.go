@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,6 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 const (
@@ -44,9 +44,16 @@ type recorder interface {
 	Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any)
 }
 
+// asDeclared is what an end comes to.
+const asDeclared = "the policy is enforced as it declares"
+
 // Controller writes the status of each PolicyOverride, and announces its begin and its end.
 // It decides nothing by it: an override ends by itself.
-type Controller struct{ o Options }
+type Controller struct {
+	o Options
+	// active are the overrides in force, so that the end of one that is deleted is announced. Reconcile runs one at a time.
+	active map[string]bool
+}
 
 // Options are what the status of overrides needs.
 type Options struct {
@@ -61,7 +68,7 @@ type Options struct {
 }
 
 // NewController makes the controller of overrides' status.
-func NewController(o Options) *Controller { return &Controller{o} }
+func NewController(o Options) *Controller { return &Controller{o: o, active: map[string]bool{}} }
 
 // Register joins the manager. A policy that comes or goes concerns the override of its name.
 func (c *Controller) Register(mgr ctrl.Manager) error {
@@ -80,11 +87,14 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 // Reconcile brings one override's status up to date, and comes again when it ends.
 func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	o, p := &v1alpha1.PolicyOverride{}, &v1alpha1.ClusterRegoPolicy{}
-	if err := c.o.Client.Get(ctx, request.NamespacedName, o); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
 	if err := c.o.Client.Get(ctx, request.NamespacedName, p); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("read policy %s: %w", request.Name, err)
+	}
+	if err := c.o.Client.Get(ctx, request.NamespacedName, o); err != nil {
+		if apierrors.IsNotFound(err) {
+			c.gone(request.Name, p)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !c.o.Catalog.KnowsOverride(o) {
 		return ctrl.Result{RequeueAfter: catalogLag}, nil
@@ -98,6 +108,7 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	c.active[o.Name] = in != nil
 	if in == nil && why(o, p.UID, now) != v1alpha1.ReasonExpired {
 		return ctrl.Result{}, nil
 	}
@@ -105,6 +116,15 @@ func (c *Controller) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: endedPoll}, nil // a clock that is set back brings it back, which is told
 	}
 	return ctrl.Result{RequeueAfter: min(in.Until.Sub(now), endPoll)}, nil
+}
+
+// gone announces the end of an override that was in force, and was deleted.
+func (c *Controller) gone(name string, p *v1alpha1.ClusterRegoPolicy) {
+	if c.active[name] && p.UID != "" {
+		c.o.Recorder.Eventf(policyReference(p), nil, corev1.EventTypeNormal, v1alpha1.EventOverrideEnded, action, "%s",
+			"its PolicyOverride was deleted; "+asDeclared)
+	}
+	delete(c.active, name)
 }
 
 // write sets the conditions, if they have changed, and announces what has become of the
@@ -132,19 +152,13 @@ func conditions(o *v1alpha1.PolicyOverride, why string, in *Override) []metav1.C
 	not := func(message string) metav1.Condition {
 		return kube.ConditionFalse(v1alpha1.ConditionActive, why, message)
 	}
-	const asDeclared = "the policy is enforced as it declares"
 	switch why {
 	case v1alpha1.ReasonAccepted:
 		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order"),
 			kube.ConditionTrue(v1alpha1.ConditionActive, why, in.String()))
-	case v1alpha1.ReasonCleared:
-		if !o.Spec.Cleared {
-			return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it is being deleted"),
-				not("it is being deleted; "+asDeclared))
-		}
-		by := v1alpha1.LatestRequest(o.Spec.Requests, v1alpha1.ActionClearOverride, v1alpha1.ActionOverride)
-		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; a person has ended it"),
-			not(prose.OneLine(fmt.Sprintf("ended by %s; %s", by, asDeclared))))
+	case v1alpha1.ReasonDeleting:
+		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it is being deleted"),
+			not("it is being deleted; "+asDeclared))
 	case v1alpha1.ReasonExpired:
 		message := fmt.Sprintf("it ended at %s; %s", ends(o, o.Spec.Asked()).UTC().Format(time.RFC3339), asDeclared)
 		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it has ended"), not(message))

@@ -34,7 +34,9 @@ func TestConditionsOfOverrides(t *testing.T) {
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.PolicyOverride]{
 		state("the policy is overridden", "1", time.Hour),
 		state("it has ended by itself", "1", 2*time.Hour),
-		state("a person has ended it", "1", time.Hour, func(o *v1alpha1.PolicyOverride) { o.Spec.Cleared = true }),
+		state("it is being deleted, and a finalizer keeps it", "1", time.Hour, func(o *v1alpha1.PolicyOverride) {
+			o.DeletionTimestamp = &metav1.Time{Time: at(0)}
+		}),
 		state("its policy is gone, or was recreated", "2", time.Hour),
 		state("admission hasn't seen who asks", "1", time.Hour, requests()),
 		state("it can't be read", "1", time.Hour, func(o *v1alpha1.PolicyOverride) {

@@ -66,8 +66,8 @@ func why(o *v1alpha1.PolicyOverride, uid types.UID, now time.Time) string {
 	switch {
 	case v1alpha1.Malformed(o) != "":
 		return v1alpha1.ReasonInvalid
-	case o.Spec.Cleared || o.DeletionTimestamp != nil:
-		return v1alpha1.ReasonCleared
+	case o.DeletionTimestamp != nil:
+		return v1alpha1.ReasonDeleting
 	case asked == nil || asked.RequestTime.After(now.Add(clockSkew)):
 		return v1alpha1.ReasonRequesterUnknown // admission doesn't record what is to come
 	case uid == "" || o.Spec.PolicyUID != string(uid):

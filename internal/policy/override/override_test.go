@@ -69,11 +69,9 @@ func TestAnOverrideIsInForceUntilItsEndAndNoLonger(t *testing.T) {
 		"asked for again, it counts from then": {override: softened(until(9*day), requests(
 			asked(v1alpha1.ActionOverride, 0), asked(v1alpha1.ActionOverride, 3*day))), now: 8 * day,
 			want: v1alpha1.ReasonAccepted, until: 9 * day},
-		"not once a person has cleared it": {override: softened(
-			func(o *v1alpha1.PolicyOverride) { o.Spec.Cleared = true }), want: v1alpha1.ReasonCleared},
-		"not when the last word of people was to clear it": {override: softened(requests(
-			asked(v1alpha1.ActionOverride, 0), asked(v1alpha1.ActionClearOverride, time.Minute))),
-			want: v1alpha1.ReasonRequesterUnknown},
+		"not once a person has deleted it": {override: softened(
+			func(o *v1alpha1.PolicyOverride) { o.DeletionTimestamp = &metav1.Time{Time: at(0)} }),
+			want: v1alpha1.ReasonDeleting},
 		"not when admission has seen nobody ask": {override: softened(requests()),
 			want: v1alpha1.ReasonRequesterUnknown},
 		"not of a policy that was made anew under the name": {override: softened(), uid: "2",

@@ -53,8 +53,6 @@ func TestHandlerHonoursOverrides(t *testing.T) {
 				AuditAnnotations: map[string]string{"no-privileged": "Audit" + note + pathOfA}}},
 		"at its end it is refused": {reason: "without any event or restart",
 			override: overridden(v1alpha1.AdmissionWarn, webhooktest.Now()), want: refused},
-		"one that is cleared counts no more": {override: overridden(v1alpha1.AdmissionWarn, hour,
-			func(s *v1alpha1.PolicyOverrideSpec) { s.Cleared = true }), want: refused},
 		"one that admission hasn't seen counts for nothing": {override: overridden(v1alpha1.AdmissionWarn, hour,
 			func(s *v1alpha1.PolicyOverrideSpec) { s.Requests = nil }), want: refused},
 		"that of an earlier policy of the name counts for nothing": {

@@ -128,13 +128,8 @@ func ofOverride(before, after map[string]any) []ask {
 	for _, field := range []string{"policyUID", "admissionAction", "expirationTime"} {
 		same = same && reflect.DeepEqual(before[field], after[field])
 	}
-	was, _ := before["cleared"].(bool)
-	is, _ := after["cleared"].(bool)
-	switch {
-	case same && was == is:
+	if same {
 		return nil
-	case is:
-		return []ask{{action: v1alpha1.ActionClearOverride}}
 	}
 	return []ask{{action: v1alpha1.ActionOverride}}
 }

@@ -42,13 +42,7 @@ func TestWhoOverridesIsOnRecord(t *testing.T) {
 		"A later end": {change{spec("requests", []any{old}), spec("requests", []any{old},
 			"expirationTime", "2026-03-02T14:00:00Z")}, []any{old, record("Override", "ann")}},
 		"Another policy": {change{spec(), spec("policyUID", "2")}, []any{record("Override", "ann")}},
-		"Its end":        {change{spec(), spec("cleared", true)}, []any{record("ClearOverride", "ann")}},
-		"Again after its end": {change{spec("cleared", true), spec()},
-			[]any{record("Override", "ann")}},
-		"A change of one that has ended": {change{spec("cleared", true), spec("cleared", true, "admissionAction",
-			"Audit")}, []any{record("ClearOverride", "ann")}},
-		"A label":       {change{spec("requests", []any{old}), spec("requests", []any{old})}, nil},
-		"Cleared aloud": {change{spec(), spec("cleared", false)}, nil},
+		"A label":        {change{spec("requests", []any{old}), spec("requests", []any{old})}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ package validation
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -18,12 +17,9 @@ import (
 
 const endpointOverride = "override"
 
-// clockSkew is how far the clock of whoever asks for an override may be ahead.
-const clockSkew = time.Minute
-
-// OverrideHandler refuses overrides without a name, a reason or a near end, and warns of
-// those that change nothing. Who may write one is not its matter, but that of the verb
-// override.
+// OverrideHandler refuses overrides without a name, a reason or an end to come, and warns of
+// those that change nothing. Who may write one, and until when, is for the API server's
+// ValidatingAdmissionPolicy evenkeel-overrides.
 type OverrideHandler struct {
 	serving.Base
 	// Policy is the policy of a name; nil when there is none.
@@ -57,14 +53,9 @@ func (h *OverrideHandler) answer(_ context.Context, req *policy.Request) serving
 func wrongOverride(o *v1alpha1.PolicyOverride, reason string, now time.Time) []problem {
 	var out problems
 	end := o.Spec.ExpirationTime
-	switch {
-	case !now.Before(end.Time):
-		out.addIf(end.UTC().Format(time.RFC3339)+": it has passed; set a time to come, or spec.cleared: true to end "+
-			"the override", "spec.expirationTime")
-	case end.Sub(now) > v1alpha1.MaxOverride+clockSkew:
-		out.addIf(fmt.Sprintf("%s: an override lasts 7 days at most, so until %s; change the policy itself for what "+
-			"is to last", end.UTC().Format(time.RFC3339), now.Add(v1alpha1.MaxOverride).UTC().Format(time.RFC3339)),
-			"spec.expirationTime")
+	if !now.Before(end.Time) {
+		out.addIf(end.UTC().Format(time.RFC3339)+": it has passed; set a time to come, or delete the PolicyOverride to "+
+			"end it", "spec.expirationTime")
 	}
 	if strings.TrimSpace(reason) == "" {
 		out.addIf("say why the policy is overridden, or use evenkeel policy override --reason", "spec.reason")
