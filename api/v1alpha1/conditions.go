@@ -163,8 +163,8 @@ const (
 	ReasonNoHealthyCanary = "NoHealthyCanary"
 	// ReasonUnverified: nothing of a wave that was written is left to verify.
 	ReasonUnverified = "Unverified"
-	// ReasonPolicyChanged: the policy, or what the administrator allows it, changed, or the policy is gone, since the plan
-	// was made.
+	// ReasonPolicyChanged: the policy, or what the administrator allows it, changed, or the policy is gone, since the
+	// plan was made.
 	ReasonPolicyChanged = "PolicyChanged"
 	// ReasonPaused: a person has paused the rollout (spec.desiredState: Paused).
 	ReasonPaused = "Paused"

@@ -14,8 +14,8 @@ const (
 	ReasonAuthenticationFailed = "AuthenticationFailed"
 	// ReasonServerUntrusted: the server can't prove that it is the one that is meant.
 	ReasonServerUntrusted = "ServerUntrusted"
-	// ReasonNotFound: the server has no such repository, or hides it, or the repository has no such branch, tag, version
-	// or commit.
+	// ReasonNotFound: the server has no such repository, or hides it, or the repository has no such branch, tag,
+	// version or commit.
 	ReasonNotFound = "NotFound"
 	// ReasonSignatureInvalid: the commit isn't signed by any of the keys of verify, or
 	// a tag object bears another name than its tag.

@@ -386,15 +386,18 @@ func TestAnOverrideIsEndedByWhoMayMakeIt(t *testing.T) {
 		verbs       []string
 		refused     string
 	}{
-		"created without the verb":  {object: override(soon), refused: "that needs the verb override"},
-		"created":                   {object: override(soon), verbs: []string{"override"}},
-		"created for a week":        {object: override(week), verbs: []string{"override"}},
-		"created for longer":        {object: override(later), verbs: []string{"override"}, refused: "7 days at most"},
-		"extended beyond a week":    {object: override(later), old: override(soon), verbs: []string{"override"}, refused: "7 days at most"},
+		"created without the verb": {object: override(soon), refused: "that needs the verb override"},
+		"created":                  {object: override(soon), verbs: []string{"override"}},
+		"created for a week":       {object: override(week), verbs: []string{"override"}},
+		"created for longer":       {object: override(later), verbs: []string{"override"}, refused: "7 days at most"},
+		"extended beyond a week": {object: override(later), old: override(soon), verbs: []string{"override"},
+			refused: "7 days at most"},
 		"labelled without the verb": {object: override(soon, "a"), old: override(soon)},
-		"deleted without the verb":  {old: override(soon), refused: "that needs the verb override on clusterregopolicies/p"},
-		"deleted":                   {old: override(soon), verbs: []string{"override"}},
-		"deleted with its policy":   {old: override(soon), user: "system:serviceaccount:kube-system:generic-garbage-collector"},
+		"deleted without the verb": {old: override(soon),
+			refused: "that needs the verb override on clusterregopolicies/p"},
+		"deleted": {old: override(soon), verbs: []string{"override"}},
+		"deleted with its policy": {old: override(soon),
+			user: "system:serviceaccount:kube-system:generic-garbage-collector"},
 	}
 	g := newGuard(t, "evenkeel-overrides")
 	for name, tc := range cases {

@@ -106,8 +106,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 		"namespaces that admission never judges, besides --namespace")
 	f.DurationVar(&o.resync, "resync", 10*time.Minute, "full resync period of every kind")
 	f.Float64Var(&o.listShare, "scan-list-share", scan.DefaultListShare, "the largest share of the time in which all "+
-		"objects of one kind are listed because policies have changed: by 0.5 a list that took a minute is followed "+
-		"by the next a minute later at the earliest, by 1 at once")
+		"objects of one kind are listed because policies have changed; 0.5: it rests as long as the list took")
 	f.DurationVar(&o.statusInterval, "scan-status-interval", scan.DefaultStatusInterval, "the least time between two "+
 		"writes of a policy's status that change only its figures")
 	f.DurationVar(&o.policyTimeLimit, "policy-time-limit", time.Second,

@@ -127,8 +127,8 @@ func TestStepRollingBack(t *testing.T) {
 		"somebody changed the fields": {
 			reason: "a person must look", in: rolling(1, target(1, conflict, because(v1alpha1.ReasonConflict))),
 			want: "RollbackIncomplete w1 VerificationFailed: 0 writes undone, 1 couldn't be: somebody else has " +
-				"changed the same fields since, or others with them; compare the slices' records with the objects. it " +
-				"failed"},
+				"changed the same fields since, or others with them; compare the slices' records with the objects. " +
+				"it failed"},
 		"several reasons": {
 			reason: "each says of how many",
 			in: rolling(1, target(1, conflict, because(v1alpha1.ReasonNoUndo)),

@@ -137,7 +137,8 @@ var _ = Describe("A policy source", func() {
 		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 		commit := source.Replace(map[string]string{"README.md": "nothing here"})
 		source.Ask(ctx)
-		Expect(source.AwaitReason(ctx, v1alpha1.ReasonTooManyRemoved).Message).To(ContainSubstring("spec.maxRemoved: 100%"))
+		Expect(source.AwaitReason(ctx, v1alpha1.ReasonTooManyRemoved).Message).To(
+			ContainSubstring("spec.maxRemoved: 100%"))
 		Expect(sourced(ctx, ns)).To(ConsistOf(ns))
 		source.Change(ctx, func(src *v1alpha1.PolicySource) { src.Spec.MaxRemoved = ptr.To(intstr.FromString("100%")) })
 		source.AwaitCommit(ctx, commit)

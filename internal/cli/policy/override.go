@@ -47,8 +47,8 @@ isn't changed, nor its revision, and nobody becomes its author; rollouts aren't 
 is overridden no new write of its plans begins; what is written is verified and undone as ever.
 
 The override ends by itself. An override never makes a policy stricter: where the policy declares less by
-then, that counts. --clear ends it before its time, by deleting the PolicyOverride. It needs the verb override on the policy (role
-evenkeel-operator); your user name is recorded with the reason.`,
+then, that counts. --clear ends it before its time, by deleting the PolicyOverride. It needs the verb override on the
+policy (role evenkeel-operator); your user name is recorded with the reason.`,
 		Example: `  evenkeel policy override privileged-containers --enforcement Warn --for 2h --reason "INC-42"
   evenkeel policy override privileged-containers --clear
   evenkeel policy history privileged-containers

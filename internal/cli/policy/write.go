@@ -116,6 +116,6 @@ func ended(ctx context.Context, c client.Reader, name string) error {
 	if wait.PollUntilContextTimeout(ctx, confirmEvery, confirmWithin, true, looks) == nil {
 		return nil
 	}
-	return command.Exit(command.ExitFailed, fmt.Errorf("PolicyOverride %s is deleted, and the manager hasn't confirmed "+
-		"it within %s; evenkeel doctor says why", name, confirmWithin))
+	return command.Exit(command.ExitFailed, fmt.Errorf("PolicyOverride %s is deleted, and the manager hasn't "+
+		"confirmed it within %s; evenkeel doctor says why", name, confirmWithin))
 }

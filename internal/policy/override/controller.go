@@ -51,7 +51,8 @@ const asDeclared = "the policy is enforced as it declares"
 // It decides nothing by it: an override ends by itself.
 type Controller struct {
 	o Options
-	// active are the overrides in force, so that the end of one that is deleted is announced. Reconcile runs one at a time.
+	// active are the overrides in force, so that the end of one that is deleted is announced. Reconcile runs one at a
+	// time.
 	active map[string]bool
 }
 

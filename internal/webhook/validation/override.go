@@ -54,8 +54,8 @@ func wrongOverride(o *v1alpha1.PolicyOverride, reason string, now time.Time) []p
 	var out problems
 	end := o.Spec.ExpirationTime
 	if !now.Before(end.Time) {
-		out.addIf(end.UTC().Format(time.RFC3339)+": it has passed; set a time to come, or delete the PolicyOverride to "+
-			"end it", "spec.expirationTime")
+		out.addIf(end.UTC().Format(time.RFC3339)+": it has passed; set a time to come, or delete the PolicyOverride "+
+			"to end it", "spec.expirationTime")
 	}
 	if strings.TrimSpace(reason) == "" {
 		out.addIf("say why the policy is overridden, or use evenkeel policy override --reason", "spec.reason")
