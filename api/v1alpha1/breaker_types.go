@@ -116,17 +116,11 @@ type RemediationBreakerSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	ResetToken string `json:"resetToken,omitempty"`
-	// reason says why the request is made that it is part of. Admission moves it to
-	// requests.
+	// reason says why the spec asks for what it asks for. Admission records it with each request; a change of
+	// the reason alone is none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`
-	// requests are the latest that people have made, the oldest first: who, when and
-	// why. Admission writes them; what a request itself says of them is replaced.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=10
-	Requests []RequestRecord `json:"requests,omitempty"`
 	// forced is refused by name. It was the kill switch once, and who still asks for it
 	// must not get an answer as if it were: an unknown field is dropped before anybody
 	// sees it, unless the client asks for strict validation.

@@ -97,29 +97,6 @@ const (
 	ReasonRequesterUnknown = "RequesterUnknown"
 )
 
-// Reasons of a RemediationApproval's conditions, besides ReasonInvalid. ReasonInvalid: it is neither a yes nor a no.
-const (
-	// ReasonInEffect: the answer counts, and the plan acts by it.
-	ReasonInEffect = "InEffect"
-	// ReasonPlanNotFound: there is no plan of that name.
-	ReasonPlanNotFound = "PlanNotFound"
-	// ReasonPlanMismatch: the answer is to another plan of that name.
-	ReasonPlanMismatch = "PlanMismatch"
-	// ReasonProposalMismatch: the answer is to other changes than the plan's.
-	ReasonProposalMismatch = "ProposalMismatch"
-	// ReasonNotAwaited: the plan awaits no answer.
-	ReasonNotAwaited = "NotAwaited"
-	// ReasonAlreadyAnswered: somebody else has answered the plan before.
-	ReasonAlreadyAnswered = "AlreadyAnswered"
-	// ReasonApproverUnknown: admission hasn't recorded who answers.
-	ReasonApproverUnknown = "ApproverUnknown"
-	// ReasonAuthorUnknown: somebody else than the policy's author must approve,
-	// and who that is isn't recorded.
-	ReasonAuthorUnknown = "AuthorUnknown"
-	// ReasonSelfApproval: the policy's author may not approve.
-	ReasonSelfApproval = "SelfApproval"
-)
-
 // Reasons of a RemediationBreaker's conditions, besides ReasonDemoted.
 const (
 	// ReasonWatching: the breaker counts what its scope's writes come to, as its spec asks.
@@ -189,6 +166,10 @@ const (
 	ReasonAwaitingApproval = "AwaitingApproval"
 	// ReasonApprovalOverdue: nobody has answered in time; people are notified.
 	ReasonApprovalOverdue = "ApprovalOverdue"
+	// ReasonProposalMismatch: the answer approves other changes than the plan's, and doesn't count.
+	ReasonProposalMismatch = "ProposalMismatch"
+	// ReasonApproverRefused: the answer doesn't count: who gave it may not approve the plan, or isn't recorded.
+	ReasonApproverRefused = "ApproverRefused"
 	// ReasonApproved: a person has approved the plan.
 	ReasonApproved = "Approved"
 	// ReasonNotAnswered: the plan ended before anybody had answered.
@@ -250,6 +231,11 @@ const (
 	// it was made. Admission sets it; what a request itself says is replaced.
 	// On: ClusterRegoPolicy, RegoTemplate, RemediationStrategy. By: admission.
 	AnnotationAuthors = "evenkeel.dev/authors"
+	// AnnotationRequests on a plan, a breaker or an override records the latest 10 requests that people have made
+	// of it, one JSON object a line, the oldest first: who, what, when and why. Admission sets it; what a request
+	// itself says is replaced.
+	// On: Remediation, RemediationBreaker, PolicyOverride. By: admission.
+	AnnotationRequests = "evenkeel.dev/requests"
 	// AnnotationMigratedFrom names what of Gatekeeper's a policy or template stands for, as KIND/NAME.
 	// On: ClusterRegoPolicy, RegoTemplate. By: evenkeel migrate gatekeeper apply.
 	AnnotationMigratedFrom = "evenkeel.dev/migrated-from"

@@ -22,7 +22,6 @@ func AddToScheme(s *runtime.Scheme) error {
 		&RemediationBreaker{}, &RemediationBreakerList{},
 		&Waiver{}, &WaiverList{},
 		&ClusterWaiver{}, &ClusterWaiverList{},
-		&RemediationApproval{}, &RemediationApprovalList{},
 		&PolicySource{}, &PolicySourceList{},
 		&PolicyOverride{}, &PolicyOverrideList{},
 	)

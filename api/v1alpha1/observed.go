@@ -52,11 +52,6 @@ func (r *Remediation) Observed() (generation *int64, conditions *[]metav1.Condit
 }
 
 // Observed is where the status keeps the generation that it speaks of, and its conditions.
-func (a *RemediationApproval) Observed() (generation *int64, conditions *[]metav1.Condition) {
-	return &a.Status.ObservedGeneration, &a.Status.Conditions
-}
-
-// Observed is where the status keeps the generation that it speaks of, and its conditions.
 func (b *RemediationBreaker) Observed() (generation *int64, conditions *[]metav1.Condition) {
 	return &b.Status.ObservedGeneration, &b.Status.Conditions
 }

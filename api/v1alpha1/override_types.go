@@ -63,21 +63,15 @@ type PolicyOverrideSpec struct {
 	// the object.
 	// +required
 	ExpirationTime metav1.Time `json:"expirationTime"`
-	// reason is why the user makes the request. Admission moves it into
-	// requests. Required to override a policy, or to change how.
+	// reason is why the policy is overridden. Admission records it with each request. Required to override a
+	// policy, or to change how.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`
-	// requests are the latest things that people have asked for, oldest first, as admission
-	// has seen them; at most 10. What a request itself says of it is replaced.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=10
-	Requests []RequestRecord `json:"requests,omitempty"`
 }
 
 // Asked is the request that the override stands on; nil when admission hasn't seen one.
-func (s *PolicyOverrideSpec) Asked() *RequestRecord { return LatestRequest(s.Requests, ActionOverride) }
+func (o *PolicyOverride) Asked() *RequestRecord { return LatestRequest(Requests(o), ActionOverride) }
 
 // PolicyOverrideStatus is what the controller observes of an override.
 type PolicyOverrideStatus struct {

@@ -42,6 +42,7 @@ type RemediationList struct {
 
 // RemediationSpec is a plan, which never changes, and what people ask of its rollout.
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.desiredState) || oldSelf.desiredState in ['Running', 'Paused'] || has(self.desiredState) && (self.desiredState == oldSelf.desiredState || self.desiredState == 'Undone')",message="an abort or an undo can't be taken back; a plan that was aborted can be undone. To plan again: evenkeel rollout retry"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.approval) || has(self.approval) && self.approval == oldSelf.approval",message="an answer can't be changed or taken back: abort the plan to end it, and retry it to have its policy planned again"
 // +kubebuilder:validation:XValidation:rule="!has(self.pausedUntilTime) || has(self.desiredState) && self.desiredState == 'Paused'",message="pausedUntilTime is the end of a pause: it needs desiredState Paused; remove it (null) with any other"
 type RemediationSpec struct {
 	// plan is what was decided when the plan was made. It never changes.
@@ -75,17 +76,15 @@ type RemediationSpec struct {
 	// Default: Respect.
 	// +optional
 	Windows WindowsMode `json:"windows,omitempty"`
-	// reason says why the request is made that it is part of. Admission moves it to
-	// requests.
+	// approval is a person's answer to a plan in mode Manual, while it awaits one. Once it is set it never changes.
+	// It asks for the verb approve on the policy.
+	// +optional
+	Approval *PlanApproval `json:"approval,omitempty"`
+	// reason says why the spec asks for what it asks for. Admission records it with each request; a change of
+	// the reason alone is none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`
-	// requests are the latest that people have made, the oldest first: who, when and
-	// why. Admission writes them; what a request itself says of them is replaced.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=10
-	Requests []RequestRecord `json:"requests,omitempty"`
 }
 
 // DesiredState is what people want of a rollout.
@@ -123,10 +122,10 @@ func (s *RemediationSpec) WantsUndone() bool { return s.DesiredState == StateUnd
 
 // AskedBy is who asked for the state that the plan is in; nil when admission didn't
 // see it.
-func (s *RemediationSpec) AskedBy() *RequestRecord {
+func (r *Remediation) AskedBy() *RequestRecord {
 	actions := map[DesiredState]RequestAction{"": ActionResume, StateRunning: ActionResume, StatePaused: ActionPause,
 		StateAborted: ActionAbort, StateUndone: ActionUndo}
-	return LatestRequest(s.Requests, actions[s.DesiredState], ActionPause, ActionResume, ActionAbort, ActionUndo)
+	return LatestRequest(Requests(r), actions[r.Spec.DesiredState], ActionPause, ActionResume, ActionAbort, ActionUndo)
 }
 
 // IgnoresWindows says whether a person lets the plan write while its windows are closed or a freeze lasts.
@@ -319,7 +318,12 @@ type RemediationStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	LastHandledRetryToken string `json:"lastHandledRetryToken,omitempty"`
-	// approval is the answer that the plan got, in mode Manual.
+	// proposalDigest is the digest of the changes that a plan in mode Manual makes, once all of them are known. It
+	// is what spec.approval.proposalDigest has to be.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	ProposalDigest string `json:"proposalDigest,omitempty"`
+	// approval is the answer that the plan acts on, in mode Manual.
 	// +optional
 	Approval *ApprovalRecord `json:"approval,omitempty"`
 	// analysis is what metrics have said of the current wave.

@@ -3,7 +3,10 @@
 package v1alpha1
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -42,23 +45,31 @@ const (
 	ActionOverrideWindows RequestAction = "OverrideWindows"
 	// ActionRespectWindows takes that back.
 	ActionRespectWindows RequestAction = "RespectWindows"
+	// ActionApprove approves a plan.
+	ActionApprove RequestAction = RequestAction(DecisionApprove)
+	// ActionReject rejects a plan.
+	ActionReject RequestAction = RequestAction(DecisionReject)
+	// ActionUnreadable stands for a line of the record that isn't admission's.
+	ActionUnreadable RequestAction = "Unreadable"
 )
 
-// RequestRecord is one thing that a person has asked for, as admission has seen it.
+// RequestRecord is one request of a person, as admission has seen it: a line of AnnotationRequests.
+// +kubebuilder:object:generate=false
 type RequestRecord struct {
-	// action is what was asked for.
-	// +required
-	Action RequestAction `json:"action"`
-	// user is who asked, as the API server has authenticated them.
+	// user is who asked, as the API server has authenticated them. It comes first in a line:
+	// config/rbac/requests_policy.yaml goes by that.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	User string `json:"user"`
+	// action is what was asked for.
+	// +required
+	Action RequestAction `json:"action"`
 	// requestTime is when they asked.
 	// +required
 	RequestTime metav1.Time `json:"requestTime"`
-	// reason is what they gave as the reason.
+	// reason is what they gave as the reason, or as the comment of an answer.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
 	// token is the token of a reset or a retry.
 	// +optional
@@ -69,18 +80,57 @@ type RequestRecord struct {
 	UntilTime *metav1.Time `json:"untilTime,omitempty"`
 }
 
+// Requests are the latest requests that people have made of an object, the oldest first, by AnnotationRequests. A line
+// that isn't admission's counts as a request that admission didn't see.
+func Requests(obj metav1.Object) []RequestRecord {
+	text := obj.GetAnnotations()[AnnotationRequests]
+	if text == "" {
+		return nil
+	}
+	var out []RequestRecord
+	for line := range strings.Lines(text) {
+		var r RequestRecord
+		if err := json.Unmarshal([]byte(line), &r); err != nil || !r.holds() {
+			r = RequestRecord{User: UnknownUser, Action: ActionUnreadable,
+				Reason: "the annotation " + AnnotationRequests + " has a line that can't be read"}
+		}
+		out = append(out, r)
+	}
+	return out[max(len(out)-MaxRequests, 0):]
+}
+
+// The longest user name and the longest reason, in bytes, that a record holds.
+const (
+	maxRequestUser   = 1024
+	maxRequestReason = 4096
+)
+
+// holds says whether the record keeps to its bounds, as all do that admission writes.
+func (r *RequestRecord) holds() bool {
+	return r.User != "" && len(r.User) <= maxRequestUser && r.Action != "" && len(r.Reason) <= maxRequestReason
+}
+
+// Line is the record as AnnotationRequests has it, without the line's end.
+func (r *RequestRecord) Line() string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(r) // strings and times can always be marshalled
+	return strings.TrimSpace(b.String())
+}
+
 // UnknownUser stands for the user who asked when admission didn't see the request.
 const UnknownUser = "unknown: admission was bypassed"
 
 // LatestRequest is the latest of the requests, if it is one of the given actions;
-// any other that came later speaks of another state. of are the actions that change
-// the same thing.
+// any other that came later speaks of another state, and so may one that can't be read. of are
+// the actions that change the same thing.
 func LatestRequest(requests []RequestRecord, want RequestAction, of ...RequestAction) *RequestRecord {
 	for i := len(requests) - 1; i >= 0; i-- {
 		switch r := &requests[i]; {
 		case r.Action == want:
 			return r
-		case slices.Contains(of, r.Action):
+		case r.Action == ActionUnreadable, slices.Contains(of, r.Action):
 			return nil
 		}
 	}

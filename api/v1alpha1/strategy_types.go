@@ -18,7 +18,7 @@ const (
 	// RemediationDryRun makes the plan and tries every fix as a server-side dry
 	// run; it writes to no target.
 	RemediationDryRun RemediationMode = "DryRun"
-	// RemediationManual makes the plan, waits for a person's RemediationApproval,
+	// RemediationManual makes the plan, waits for a person's answer (spec.approval),
 	// and rolls it out then.
 	RemediationManual RemediationMode = "Manual"
 	// RemediationAutomatic makes the plan and rolls it out.

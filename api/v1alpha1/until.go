@@ -36,6 +36,6 @@ func (s *RemediationBreakerSpec) ForcedOpen(now time.Time) bool {
 }
 
 // ForcedBy is who holds the breaker open; nil when admission didn't see it.
-func (s *RemediationBreakerSpec) ForcedBy() *RequestRecord {
-	return LatestRequest(s.Requests, ActionForceOpen, ActionRelease)
+func (b *RemediationBreaker) ForcedBy() *RequestRecord {
+	return LatestRequest(Requests(b), ActionForceOpen, ActionRelease)
 }

@@ -107,7 +107,7 @@ func TestOnlyTheManagerAndARestoreWriteRecords(t *testing.T) {
 
 // A new field of a plan's spec or of a slice is either the manager's, and then evenkeel-records compares it, or people's.
 func TestEachFieldOfARecordIsSomebodys(t *testing.T) {
-	people := []string{"desiredState", "pausedUntilTime", "reason", "requests", "retryToken", "windows"}
+	people := []string{"approval", "desiredState", "pausedUntilTime", "reason", "retryToken", "windows"}
 	cases := map[string]struct {
 		kind   reflect.Type
 		prefix string

@@ -4,6 +4,7 @@ package rbac_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -21,7 +22,9 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/library"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/config/rbac"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // guard is a shipped policy of people's requests, its expressions compiled as the API server does.
@@ -209,6 +212,104 @@ func TestTheEndOfAPauseAsksForTheVerbOfThePause(t *testing.T) {
 			}
 			if told := g.refuses(t, tc.after, tc.before, tc.needs); told != "" {
 				t.Errorf("with the verb %q: %q", tc.needs, told)
+			}
+		})
+	}
+}
+
+// An answer needs the verb approve, whatever it says, and so does the record of one.
+func TestAnAnswerAsksForTheVerbApprove(t *testing.T) {
+	type spec = map[string]any
+	plan := func(approval any, lines ...string) spec {
+		s := spec{"plan": spec{"policy": spec{"name": "tags"}}}
+		if approval != nil {
+			s["approval"] = approval
+		}
+		metadata := spec{"name": "tags-1"}
+		if len(lines) > 0 {
+			metadata["annotations"] = spec{"evenkeel.dev/requests": strings.Join(lines, "\n")}
+		}
+		return spec{"spec": s, "metadata": metadata}
+	}
+	yes, no, maybe := spec{"decision": "Approve"}, spec{"decision": "Reject"}, spec{"decision": "Maybe"}
+	line := recorded.Lines(v1alpha1.RequestRecord{User: "ann", Action: v1alpha1.ActionApprove})
+	paused := recorded.Lines(v1alpha1.RequestRecord{User: "ann", Action: v1alpha1.ActionPause,
+		Reason: `"action":"Approve"`})
+	cases := map[string]struct {
+		before, after spec
+		needs, says   string // needs is empty where nothing is asked for
+	}{
+		"a yes":                       {plan(nil), plan(yes), "approve", "that needs the verb approve"},
+		"a no":                        {plan(nil), plan(no), "approve", "that needs the verb approve"},
+		"another one":                 {plan(no), plan(yes), "approve", "that needs the verb approve"},
+		"a plan with one":             {nil, plan(yes), "approve", "that needs the verb approve"},
+		"the record of one":           {plan(yes), plan(yes, line), "approve", "that needs the verb approve"},
+		"one more record":             {plan(yes, paused), plan(yes, paused, line), "approve", "the verb approve"},
+		"nothing of the sort":         {plan(yes, line), plan(yes, line), "", ""},
+		"what only looks like one":    {plan(nil), plan(nil, paused), "", ""},
+		"a decision that isn't known": {plan(nil), plan(maybe), "never", "the decision Approve or Reject"},
+	}
+	g := newGuard(t, "evenkeel-plans")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			told := g.refuses(t, tc.after, tc.before, "pause", "abort", "undo", "retry", "override-windows", "record")
+			if (told != "") != (tc.needs != "") || !strings.Contains(told, tc.says) {
+				t.Errorf("without the verb: %q", told)
+			}
+			if told := g.refuses(t, tc.after, tc.before, "approve"); (told != "") != (tc.needs == "never") {
+				t.Errorf("with the verb: %q", told)
+			}
+		})
+	}
+}
+
+// Nobody writes the record of requests in another's name, or takes one away, where no webhook does it.
+func TestTheRecordOfRequestsIsInOnesOwnName(t *testing.T) {
+	type tree = map[string]any
+	object := func(mode string, lines ...string) tree {
+		metadata := tree{"name": "global"}
+		if len(lines) > 0 {
+			metadata["annotations"] = tree{"evenkeel.dev/requests": strings.Join(lines, "\n")}
+		}
+		return tree{"spec": tree{"mode": mode}, "metadata": metadata}
+	}
+	by := func(user string) string {
+		return recorded.Lines(v1alpha1.RequestRecord{User: user, Action: v1alpha1.ActionForceOpen, Reason: `a "quote"`})
+	}
+	full := slices.Repeat([]string{by("bob")}, v1alpha1.MaxRequests)
+	const off, on, odd = "Automatic", "ForcedOpen", `o"ne\<two>`
+	cases := map[string]struct {
+		user          string // ann where it is empty
+		before, after tree
+		refused       bool
+	}{
+		"in one's own name":          {before: object(off), after: object(on, by("ann"))},
+		"of a new object":            {after: object(on, by("ann"))},
+		"after others":               {before: object(off, by("bob")), after: object(on, by("bob"), by("ann"))},
+		"two at once":                {before: object(off), after: object(on, by("ann"), by("ann"))},
+		"by a user with an odd name": {user: odd, before: object(off), after: object(on, by(odd))},
+		"the oldest of ten goes": {before: object(off, full...),
+			after: object(on, append(slices.Clone(full[1:]), by("ann"))...)},
+		"nothing is recorded":             {before: object(off, by("bob")), after: object(on, by("bob"))},
+		"in another's name":               {before: object(off), after: object(on, by("bob")), refused: true},
+		"in another's name, of a new one": {after: object(on, by("bob")), refused: true},
+		"with one in another's name": {before: object(off), after: object(on, by("bob"), by("ann")),
+			refused: true},
+		"as if it were one's own": {before: object(off),
+			after: object(on, `{"user":"ann", "user":"bob","action":"Reset"}`), refused: true},
+		"no record at all":            {before: object(off), after: object(on, "ann"), refused: true},
+		"without asking for anything": {before: object(off), after: object(off, by("ann")), refused: true},
+		"one is taken away":           {before: object(off, by("bob")), after: object(on, by("ann")), refused: true},
+		"all are taken away":          {before: object(off, by("bob")), after: object(on), refused: true},
+	}
+	g := newGuard(t, "evenkeel-requests")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			request := tree{"userInfo": tree{"username": cmp.Or(tc.user, "ann")}}
+			told := g.refusesRequest(t, request, tc.after, tc.before, "open", "reset", "record", "restore")
+			if (told != "") != tc.refused ||
+				tc.refused && !strings.Contains(told, "may not change who asked for what") {
+				t.Errorf("told %q", told)
 			}
 		})
 	}

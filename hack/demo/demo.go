@@ -73,7 +73,7 @@ func (d *demo) run(ctx context.Context) error {
 	d.show.Say("")
 	d.show.Say("The same story by its columns:")
 	if err := d.kubectl(ctx, "get",
-		"clusterregopolicies,remediations,remediationapprovals,remediationbreakers"); err != nil {
+		"clusterregopolicies,remediations,remediationbreakers"); err != nil {
 		return err
 	}
 	d.show.Summary(d.now().Sub(began))

@@ -25,7 +25,7 @@ import (
 
 const (
 	nodes        = 3
-	kinds        = 6 // of Evenkeel's API
+	kinds        = 5 // of Evenkeel's API
 	leaseName    = "evenkeel-leader"
 	installLimit = 30 * time.Second
 	leaderLimit  = 30 * time.Second
@@ -147,7 +147,7 @@ func (d *demo) apiServed(context.Context) (string, bool, error) {
 		seen[resource.Kind] = true
 	}
 	served := 0
-	for _, kind := range []string{"ClusterRegoPolicy", "Waiver", "Remediation", "RemediationApproval",
+	for _, kind := range []string{"ClusterRegoPolicy", "Waiver", "Remediation",
 		"RemediationSlice", "RemediationBreaker"} {
 		if seen[kind] {
 			served++

@@ -14,8 +14,7 @@ import (
 const (
 	// MaxUsers is how many users a record names at most.
 	MaxUsers = v1alpha1.MaxAuthors
-	// maxUser is the longest user name that is recorded: an answer to a plan can't
-	// hold a longer one.
+	// maxUser is the longest user name that is recorded.
 	maxUser = 253
 )
 

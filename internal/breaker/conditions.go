@@ -39,7 +39,7 @@ func breakerConditions(cb *v1alpha1.RemediationBreaker, now time.Time) []metav1.
 	case cb.Spec.ForcedOpen(now):
 		closed = kube.ConditionFalse(v1alpha1.ConditionClosed, v1alpha1.ReasonOpen,
 			fmt.Sprintf("a person holds the breaker open%s (%s); to release it: evenkeel breaker close %s",
-				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy(), cb.Name))
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.ForcedBy(), cb.Name))
 	case cb.Status.State == v1alpha1.BreakerHalfOpen:
 		closed = kube.ConditionFalse(v1alpha1.ConditionClosed, v1alpha1.ReasonHalfOpen, cb.Status.Message)
 	case cb.Status.State == v1alpha1.BreakerOpen:

@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func TestTimeIsShownWhileNoPlanAsks(t *testing.T) {
@@ -44,8 +45,8 @@ func TestAResetIsAuditedAndCarriedOutOnce(t *testing.T) {
 	c.Told()
 	cb := c.Read("policy-tags")
 	cb.Spec.ResetToken = "1"
-	cb.Spec.Requests = []v1alpha1.RequestRecord{
-		{Action: v1alpha1.ActionReset, Token: "1", Reason: "the registry is back", User: "alice"}}
+	recorded.Requests(cb, []v1alpha1.RequestRecord{
+		{Action: v1alpha1.ActionReset, Token: "1", Reason: "the registry is back", User: "alice"}}...)
 	c.Must(c.Kept.Update(c.Ctx, cb))
 	st := c.Reconciled("policy-tags").Status
 	if st.State != v1alpha1.BreakerClosed || st.LastReset == nil || st.LastReset.By != "alice" ||

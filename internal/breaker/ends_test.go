@@ -15,14 +15,15 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // heldFor has a person hold a breaker open for a while, and its controller see so.
 func heldFor(c *breakertest.Circuit, name string, d time.Duration) *v1alpha1.RemediationBreaker {
 	cb := c.Read(name)
 	cb.Spec.Mode, cb.Spec.ForcedOpenUntilTime = v1alpha1.BreakerForcedOpen, &metav1.Time{Time: c.Time.Now().Add(d)}
-	cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42",
-		RequestTime: metav1.NewTime(c.Time.Now()), UntilTime: cb.Spec.ForcedOpenUntilTime}}
+	recorded.Requests(cb, []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42",
+		RequestTime: metav1.NewTime(c.Time.Now()), UntilTime: cb.Spec.ForcedOpenUntilTime}}...)
 	c.Must(c.Kept.Update(c.Ctx, cb))
 	return c.Reconciled(name)
 }

@@ -18,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // counters are the values of all counters, by name and labels.
@@ -46,7 +47,7 @@ func counters(t *testing.T, from *prometheus.Registry) map[string]float64 {
 func reset(c *breakertest.Circuit) {
 	cb := c.Read("policy-tags")
 	cb.Spec.ResetToken = "again"
-	cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionReset, Token: "again", User: "ada"}}
+	recorded.Requests(cb, []v1alpha1.RequestRecord{{Action: v1alpha1.ActionReset, Token: "again", User: "ada"}}...)
 	c.Must(c.Kept.Update(c.Ctx, cb))
 	c.Reconciled("policy-tags")
 }

@@ -144,14 +144,14 @@ func killSwitch(cb *v1alpha1.RemediationBreaker) (reason, note string) {
 	if cb.Status.Mode == v1alpha1.BreakerForcedOpen {
 		return v1alpha1.EventKillSwitchOn,
 			fmt.Sprintf("a person holds the breaker open%s (%s): no new write begins in its scope; rollbacks go on",
-				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy())
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.ForcedBy())
 	}
 	if cb.Spec.AsksOpen() {
 		return v1alpha1.EventKillSwitchOff,
 			fmt.Sprintf("nobody holds the breaker open any more: a person held it open%s (%s); it is %s",
-				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy(), cb.Status.State)
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.ForcedBy(), cb.Status.State)
 	}
-	by := v1alpha1.LatestRequest(cb.Spec.Requests, v1alpha1.ActionRelease, v1alpha1.ActionForceOpen)
+	by := v1alpha1.LatestRequest(v1alpha1.Requests(cb), v1alpha1.ActionRelease, v1alpha1.ActionForceOpen)
 	return v1alpha1.EventKillSwitchOff,
 		fmt.Sprintf("nobody holds the breaker open any more (%s); it is %s", by, cb.Status.State)
 }

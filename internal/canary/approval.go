@@ -3,6 +3,7 @@
 package canary
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -25,10 +26,8 @@ type Approvers struct {
 // Refusal says why a person's answer to a plan doesn't count. The zero Refusal
 // means that it does.
 type Refusal struct {
-	// Reason is the CamelCase reason for the answer's Ready condition.
+	// Reason is a CamelCase reason of the plan.
 	Reason string
-	// Field is what is wrong in the answer.
-	Field string
 	// Message says why, and what to do.
 	Message string
 }
@@ -42,61 +41,68 @@ type Asked struct {
 	Strategy *v1alpha1.RemediationStrategy
 }
 
-// Refuse judges an answer to a plan, at admission and again when it is taken.
-// plan is nil when there is none of that name.
-func Refuse(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of Asked, by Approvers) Refusal {
-	if r := refuseForm(a, plan); r != (Refusal{}) {
-		return r
-	}
-	if r := refuseTime(a, plan); r != (Refusal{}) {
-		return r
-	}
-	return refuseApprover(a, plan, of, by)
-}
-
-// refuseForm judges what the answer says, and of which plan.
-func refuseForm(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Refusal {
-	switch d := a.Spec.Decision; {
-	case d != v1alpha1.DecisionApprove && d != v1alpha1.DecisionReject:
-		return Refusal{v1alpha1.ReasonInvalid, "spec.decision", fmt.Sprintf("%q: must be Approve or Reject", d)}
-	case plan == nil:
-		return Refusal{v1alpha1.ReasonPlanNotFound, "spec.remediationRef.name", fmt.Sprintf(
-			"there is no Remediation %q: kubectl get remediations lists those that there are",
-			a.Spec.RemediationRef.Name)}
-	case string(plan.UID) != a.Spec.RemediationRef.UID:
-		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.remediationRef.uid", fmt.Sprintf(
-			"%q isn't the UID of Remediation %s, which is %q: the answer is to another plan of that name; review "+
-				"this one, its targets and fixes, before you answer it",
-			a.Spec.RemediationRef.UID, plan.Name, plan.UID)}
-	case plan.Spec.Plan.Policy.Name != a.Spec.Policy:
-		return Refusal{v1alpha1.ReasonPlanMismatch, "spec.policy", fmt.Sprintf(
-			"Remediation %s is of policy %q, not of %q: name that policy, which asks for the verb approve on it",
-			plan.Name, plan.Spec.Plan.Policy.Name, a.Spec.Policy)}
-	}
-	return Refusal{}
-}
-
-// refuseTime judges whether the plan waits for an answer.
-func refuseTime(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) Refusal {
-	not := func(format string, args ...any) Refusal {
-		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name",
-			fmt.Sprintf("Remediation %s ", plan.Name) + fmt.Sprintf(format, args...)}
-	}
+// Refuse judges the answer in a plan's spec, at admission and again when the plan acts on it. approver is who gave
+// it, and empty where that isn't recorded. A rejection may come from anybody who may answer.
+func Refuse(plan *v1alpha1.Remediation, approver string, of Asked, by Approvers) Refusal {
+	why := cmp.Or(Unawaited(plan), gone(plan, of))
 	switch {
-	case plan.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual:
-		return not("is in mode %s and awaits no approval: only plans of policies with spec.remediation.mode Manual do",
-			plan.Spec.Plan.Strategy.Mode)
-	case plan.Status.Approval != nil && !InEffect(a, plan):
-		taken := plan.Status.Approval
-		return Refusal{v1alpha1.ReasonAlreadyAnswered, "spec.remediationRef.name",
-			fmt.Sprintf("Remediation %s was answered already: %s by %s (%s); an answer can't be changed; %s",
-				plan.Name, taken.Decision, taken.Approver, taken.ApprovalRef.Name, instead(plan))}
-	case plan.Status.CompletionTime != nil:
-		return not("has ended as %s and awaits no approval", plan.Status.Phase)
-	case plan.DeletionTimestamp != nil || ending(plan.Spec.DesiredState):
-		return not("is being ended and awaits no approval")
+	case why != "":
+	case approver == "":
+		why = "admission hasn't recorded who answered"
+	case plan.Spec.Approval.Decision != v1alpha1.DecisionReject && asksDistinct(plan, of.Policy, by):
+		why = refuseAuthor(approver, plan, of.Policy, by)
+		if why == "" && of.Strategy != nil {
+			why = refuseStrategyAuthor(approver, plan, of.Strategy, by)
+		}
 	}
-	return Refusal{}
+	if why == "" {
+		return Refusal{}
+	}
+	return Refusal{v1alpha1.ReasonApproverRefused, why}
+}
+
+// gone says what a plan was made by that isn't there any more; empty for nothing.
+func gone(plan *v1alpha1.Remediation, of Asked) string {
+	switch made := plan.Spec.Plan.StrategyRef; {
+	case of.Policy == nil || string(of.Policy.UID) != plan.Spec.Plan.Policy.UID:
+		return fmt.Sprintf("its policy %s is gone: nothing is to be approved", plan.Spec.Plan.Policy.Name)
+	case made != nil && (of.Strategy == nil || string(of.Strategy.UID) != made.UID):
+		return fmt.Sprintf("RemediationStrategy %s, by which it was made, is gone: nothing is to be approved",
+			made.Name)
+	}
+	return ""
+}
+
+// Unawaited says why a plan awaits no answer; empty when it does.
+func Unawaited(plan *v1alpha1.Remediation) string {
+	switch taken := plan.Status.Approval; {
+	case plan.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual:
+		return fmt.Sprintf("it is in mode %s and awaits no approval: only plans of policies with "+
+			"spec.remediation.mode Manual do", plan.Spec.Plan.Strategy.Mode)
+	case taken != nil:
+		return fmt.Sprintf("it was answered already: %s by %s; an answer can't be changed; %s", taken.Decision,
+			taken.Approver, instead(plan))
+	case plan.Status.CompletionTime != nil:
+		return fmt.Sprintf("it has ended as %s and awaits no approval", plan.Status.Phase)
+	case plan.DeletionTimestamp != nil || ending(plan.Spec.DesiredState):
+		return "it is being ended and awaits no approval"
+	}
+	return ""
+}
+
+// RefuseProposal refuses an approval of other changes than those of digest; empty while they aren't known.
+func RefuseProposal(plan *v1alpha1.Remediation, digest string) Refusal {
+	a := plan.Spec.Approval
+	switch {
+	case a.ProposalDigest == "" || a.ProposalDigest == digest || a.Decision == v1alpha1.DecisionReject:
+		return Refusal{}
+	case digest == "":
+		return Refusal{v1alpha1.ReasonProposalMismatch, "spec.approval.proposalDigest: the plan's changes aren't " +
+			"known yet; approve it once status.proposalDigest is set"}
+	}
+	return Refusal{v1alpha1.ReasonProposalMismatch, fmt.Sprintf("spec.approval.proposalDigest: %s isn't the digest of "+
+		"the plan's changes, which is %s: review them (evenkeel rollout get %s) before you answer", a.ProposalDigest,
+		digest, plan.Name)}
 }
 
 // instead is what somebody can do who would answer otherwise than a plan was answered.
@@ -116,32 +122,6 @@ func ending(state v1alpha1.DesiredState) bool {
 	return state == v1alpha1.StateAborted || state == v1alpha1.StateUndone
 }
 
-// refuseApprover judges who answers. A no may come from anybody who may answer.
-func refuseApprover(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation, of Asked, by Approvers) Refusal {
-	pol := of.Policy
-	if a.Spec.Approver == "" {
-		return Refusal{v1alpha1.ReasonApproverUnknown, "spec.approver",
-			"admission hasn't recorded who answers: delete this answer and give it again"}
-	}
-	if pol == nil || string(pol.UID) != plan.Spec.Plan.Policy.UID {
-		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name",
-			fmt.Sprintf("policy %s of Remediation %s is gone: nothing is to be approved",
-				plan.Spec.Plan.Policy.Name, plan.Name)}
-	}
-	if made := plan.Spec.Plan.StrategyRef; made != nil && (of.Strategy == nil || string(of.Strategy.UID) != made.UID) {
-		return Refusal{v1alpha1.ReasonNotAwaited, "spec.remediationRef.name",
-			fmt.Sprintf("RemediationStrategy %s, by which Remediation %s was made, is gone: nothing is to be approved",
-				made.Name, plan.Name)}
-	}
-	if a.Spec.Decision == v1alpha1.DecisionReject || !asksDistinct(plan, pol, by) {
-		return Refusal{}
-	}
-	if refused := refuseAuthor(a.Spec.Approver, plan, pol, by); refused != (Refusal{}) || of.Strategy == nil {
-		return refused
-	}
-	return refuseStrategyAuthor(a.Spec.Approver, plan, of.Strategy, by)
-}
-
 // asksDistinct says whether no author may approve.
 func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) bool {
 	return by.Distinct || plan.Spec.Plan.Strategy.Approval.RequireDistinctApprover ||
@@ -151,56 +131,52 @@ func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, b
 // refuseAuthor refuses all who have ever changed the policy's spec: a later touch by
 // somebody else doesn't make the rule theirs. Where one of them isn't known, everybody
 // might be the one.
-func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) Refusal {
+func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) string {
 	wrote := authors.Of(pol)
 	if approver == plan.Spec.Plan.Policy.Author || slices.Contains(plan.Spec.Plan.Policy.Authors, approver) ||
 		wrote.Wrote(approver) {
-		return Refusal{v1alpha1.ReasonSelfApproval, "spec.approver", fmt.Sprintf(
-			"%s has written policy %s%s, or changed it since it was made, and %s: ask another person",
-			approver, pol.Name, orTemplate(pol), whoAsks(by))}
+		return fmt.Sprintf("%s has written policy %s%s, or changed it since it was made, and %s: ask another person",
+			approver, pol.Name, orTemplate(pol), whoAsks(by))
 	}
-	why := ""
 	switch {
 	case wrote.Source && !sourcesReviewed(plan, pol, by):
-		why = unknownCommitter(pol)
+		return unknownCommitter(pol)
 	case wrote.More && len(wrote.Users) > 0:
-		why = fmt.Sprintf("more people have changed policy %s%s than are recorded (annotation %s names %d), so that "+
+		return fmt.Sprintf("more people have changed policy %s%s than are recorded (annotation %s names %d), so that "+
 			"anybody might be one of them, and %s: "+
 			"somebody who answers for all of it deletes it and recreates it", pol.Name, orTemplate(pol),
 			v1alpha1.AnnotationAuthors, len(wrote.Users), whoAsks(by))
 	case wrote.More:
-		why = fmt.Sprintf("who has written policy %s%s isn't recorded (annotation %s), and %s: somebody who answers "+
+		return fmt.Sprintf("who has written policy %s%s isn't recorded (annotation %s), and %s: somebody who answers "+
 			"for all of it deletes it and recreates it by a request that admission sees",
 			pol.Name, orTemplate(pol), v1alpha1.AnnotationAuthors, whoAsks(by))
 	case plan.Spec.Plan.Policy.Author == "" && !wrote.Source:
-		why = fmt.Sprintf("who had written policy %s wasn't recorded when it was planned (annotation %s), and %s: "+
+		return fmt.Sprintf("who had written policy %s wasn't recorded when it was planned (annotation %s), and %s: "+
 			"make sure that it is by now, then delete Remediation %s, so that it is planned again",
 			pol.Name, v1alpha1.AnnotationAuthor, whoAsks(by), plan.Name)
-	default:
-		return Refusal{}
 	}
-	return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", why}
+	return ""
 }
 
 // refuseStrategyAuthor refuses all who have ever changed the spec of the RemediationStrategy
 // that a plan was made by: how careful the rollout is, they have said.
 func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, s *v1alpha1.RemediationStrategy,
-	by Approvers) Refusal {
+	by Approvers) string {
 	wrote, made := authors.Of(s), plan.Spec.Plan.StrategyRef
 	switch {
 	case approver == made.Author || slices.Contains(made.Authors, approver) || wrote.Wrote(approver):
-		return Refusal{v1alpha1.ReasonSelfApproval, "spec.approver", fmt.Sprintf(
+		return fmt.Sprintf(
 			"%s has written RemediationStrategy %s, by which the plan was made, or changed it since it was made, and "+
 				"%s: ask another person",
-			approver, s.Name, whoAsks(by))}
+			approver, s.Name, whoAsks(by))
 	case wrote.More || wrote.Source || made.Author == "":
-		return Refusal{v1alpha1.ReasonAuthorUnknown, "spec.approver", fmt.Sprintf(
+		return fmt.Sprintf(
 			"not all who have written RemediationStrategy %s are recorded (annotation %s), and %s: somebody who "+
 				"answers for all of it deletes the strategy and recreates it by a request that admission sees; a new "+
 				"plan follows",
-			s.Name, v1alpha1.AnnotationAuthors, whoAsks(by))}
+			s.Name, v1alpha1.AnnotationAuthors, whoAsks(by))
 	}
-	return Refusal{}
+	return ""
 }
 
 // sourcesReviewed says whether the administrator's word for the repositories counts:
@@ -238,13 +214,6 @@ func unknownCommitter(pol *v1alpha1.ClusterRegoPolicy) string {
 		"the flag --remediation-require-distinct-approver asks for it, the administrator adds "+
 		"--remediation-sources-are-reviewed",
 		pol.Name, from)
-}
-
-// InEffect says whether the answer is the one that the plan acts by. Another one may
-// have got its name since.
-func InEffect(a *v1alpha1.RemediationApproval, plan *v1alpha1.Remediation) bool {
-	taken := plan.Status.Approval
-	return taken != nil && taken.ApprovalRef == v1alpha1.RefTo(a)
 }
 
 // Author is the user who last changed the spec of a policy or a strategy, or empty when that isn't

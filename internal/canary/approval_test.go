@@ -15,10 +15,10 @@ import (
 func TestRefuse(t *testing.T) {
 	made := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	type subject struct {
-		answer   *v1alpha1.RemediationApproval
 		plan     *v1alpha1.Remediation
 		policy   *v1alpha1.ClusterRegoPolicy
 		strategy *v1alpha1.RemediationStrategy
+		approver string
 		by       Approvers
 	}
 	recorded := func(text string) func(*subject) {
@@ -38,15 +38,12 @@ func TestRefuse(t *testing.T) {
 				Name: "careful", UID: "strategy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "sue"}}}
 	}
 	by := func(user string) func(*subject) {
-		return func(s *subject) { s.answer.Spec.Approver = user }
+		return func(s *subject) { s.approver = user }
 	}
-	reject := func(s *subject) { s.answer.Spec.Decision = v1alpha1.DecisionReject }
-	taken := func(name string) func(*subject) {
-		return func(s *subject) {
-			s.plan.Status.Approval = &v1alpha1.ApprovalRecord{
-				ApprovalRef: v1alpha1.BoundReference{Name: name, UID: "answer"}, Decision: v1alpha1.DecisionReject,
-				Approver: "cid", DecisionTime: metav1.MicroTime(made)}
-		}
+	reject := func(s *subject) { s.plan.Spec.Approval.Decision = v1alpha1.DecisionReject }
+	taken := func(s *subject) {
+		s.plan.Status.Approval = &v1alpha1.ApprovalRecord{Decision: v1alpha1.DecisionReject, Approver: "cid",
+			DecisionTime: metav1.MicroTime(made)}
 	}
 	decided := func(d v1alpha1.ApprovalDecision) func(*subject) {
 		return func(s *subject) { s.plan.Status.Approval.Decision = d }
@@ -59,65 +56,47 @@ func TestRefuse(t *testing.T) {
 	}{
 		"a yes to the plan counts": {},
 		"a no counts":              {change: []func(*subject){reject}},
-		"neither yes nor no is refused": {
-			change: []func(*subject){func(s *subject) { s.answer.Spec.Decision = "Maybe" }},
-			want:   v1alpha1.ReasonInvalid, says: `"Maybe": must be Approve or Reject`},
-		"an answer to no plan is refused": {
-			change: []func(*subject){func(s *subject) { s.plan = nil }},
-			want:   v1alpha1.ReasonPlanNotFound, says: `there is no Remediation "p-1"`},
-		"an answer to an earlier plan of the name is refused": {
-			reason: "what was looked at isn't what would be rolled out, be its targets and fixes the same",
-			change: []func(*subject){func(s *subject) { s.answer.Spec.RemediationRef.UID = "older" }},
-			want:   v1alpha1.ReasonPlanMismatch, says: `"older" isn't the UID of Remediation p-1, which is "plan"`},
-		"an answer that names no UID is refused": {
-			reason: "it is to whichever plan has the name",
-			change: []func(*subject){func(s *subject) { s.answer.Spec.RemediationRef.UID = "" }},
-			want:   v1alpha1.ReasonPlanMismatch},
 		"a plan in another mode awaits nobody": {
 			change: []func(*subject){func(s *subject) {
 				s.plan.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
 			}},
-			want: v1alpha1.ReasonNotAwaited, says: "is in mode Automatic and awaits no approval"},
+			want: v1alpha1.ReasonApproverRefused, says: "is in mode Automatic and awaits no approval"},
 		"an ended plan awaits nobody": {
 			change: []func(*subject){func(s *subject) {
 				s.plan.Status.Phase, s.plan.Status.CompletionTime = v1alpha1.PhaseSuperseded, &metav1.MicroTime{}
 			}},
-			want: v1alpha1.ReasonNotAwaited, says: "has ended as Superseded"},
+			want: v1alpha1.ReasonApproverRefused, says: "has ended as Superseded"},
 		"a plan being aborted awaits nobody": {
 			change: []func(*subject){func(s *subject) { s.plan.Spec.DesiredState = v1alpha1.StateAborted }},
-			want:   v1alpha1.ReasonNotAwaited, says: "is being ended"},
+			want:   v1alpha1.ReasonApproverRefused, says: "is being ended"},
 		"a plan being deleted awaits nobody": {
 			change: []func(*subject){func(s *subject) { s.plan.DeletionTimestamp = &made }},
-			want:   v1alpha1.ReasonNotAwaited, says: "is being ended"},
+			want:   v1alpha1.ReasonApproverRefused, says: "is being ended"},
 		"a second answer is refused": {
-			change: []func(*subject){taken("first")},
-			want:   v1alpha1.ReasonAlreadyAnswered, says: "was answered already: Reject by cid (first); an answer " +
+			change: []func(*subject){taken},
+			want:   v1alpha1.ReasonApproverRefused, says: "was answered already: Reject by cid; an answer " +
 				"can't be changed; for a new plan, which awaits an answer again: evenkeel rollout retry "},
 		"a no to a plan at work is told how to end it": {
-			change: []func(*subject){taken("first"), decided(v1alpha1.DecisionApprove)},
-			want:   v1alpha1.ReasonAlreadyAnswered, says: "to end it: evenkeel rollout abort "},
+			change: []func(*subject){taken, decided(v1alpha1.DecisionApprove)},
+			want:   v1alpha1.ReasonApproverRefused, says: "to end it: evenkeel rollout abort "},
 		"a no to a plan that has ended is told how to undo it": {
-			change: []func(*subject){taken("first"), decided(v1alpha1.DecisionApprove), func(s *subject) {
+			change: []func(*subject){taken, decided(v1alpha1.DecisionApprove), func(s *subject) {
 				s.plan.Status.Phase, s.plan.Status.CompletionTime = v1alpha1.PhaseSucceeded, &metav1.MicroTime{}
 			}},
-			want: v1alpha1.ReasonAlreadyAnswered, says: "to have its changes undone: evenkeel rollout undo "},
-		"the answer that was taken still counts": {change: []func(*subject){taken("yes")}},
-		"another answer by the name of the one that was taken is refused": {
-			change: []func(*subject){taken("yes"), func(s *subject) { s.answer.UID = "newer" }},
-			want:   v1alpha1.ReasonAlreadyAnswered},
+			want: v1alpha1.ReasonApproverRefused, says: "to have its changes undone: evenkeel rollout undo "},
 		"a nameless answer is refused": {
 			reason: "admission has not seen it", change: []func(*subject){by("")},
-			want: v1alpha1.ReasonApproverUnknown, says: "give it again"},
+			want: v1alpha1.ReasonApproverRefused, says: "admission hasn't recorded who answered"},
 		"a plan of a deleted policy awaits nobody": {
 			change: []func(*subject){func(s *subject) { s.policy = nil }},
-			want:   v1alpha1.ReasonNotAwaited, says: "policy p of Remediation p-1 is gone"},
+			want:   v1alpha1.ReasonApproverRefused, says: "its policy p is gone"},
 		"a plan of another policy of the name awaits nobody": {
 			change: []func(*subject){func(s *subject) { s.policy.UID = "newer" }},
-			want:   v1alpha1.ReasonNotAwaited, says: "is gone"},
+			want:   v1alpha1.ReasonApproverRefused, says: "is gone"},
 		"the author may approve where nothing else is asked for": {change: []func(*subject){by("ann")}},
 		"the author may not approve where another is required": {
 			change: []func(*subject){distinct, by("ann")},
-			want:   v1alpha1.ReasonSelfApproval, says: "ann has written policy p"},
+			want:   v1alpha1.ReasonApproverRefused, says: "ann has written policy p"},
 		"another person may approve where another is required": {change: []func(*subject){distinct}},
 		"the author may say no where another is required": {
 			reason: "stopping is never a matter of two", change: []func(*subject){distinct, by("ann"), reject}},
@@ -126,136 +105,133 @@ func TestRefuse(t *testing.T) {
 			change: []func(*subject){distinct, by("ann"), func(s *subject) {
 				s.policy.Annotations[v1alpha1.AnnotationAuthor] = "cid"
 			}},
-			want: v1alpha1.ReasonSelfApproval, says: "ann has written policy p"},
+			want: v1alpha1.ReasonApproverRefused, says: "ann has written policy p"},
 		"whoever changed the policy since may not approve": {
 			change: []func(*subject){distinct, func(s *subject) {
 				s.policy.Annotations[v1alpha1.AnnotationAuthor] = "bob"
 			}},
-			want: v1alpha1.ReasonSelfApproval, says: "bob has written policy p"},
+			want: v1alpha1.ReasonApproverRefused, says: "bob has written policy p"},
 		"what the policy requires now holds for a plan made before": {
 			change: []func(*subject){by("ann"), func(s *subject) {
 				s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true
 			}},
-			want: v1alpha1.ReasonSelfApproval, says: "ask another person"},
+			want: v1alpha1.ReasonApproverRefused, says: "ask another person"},
 		"an author who isn't recorded could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.policy.Annotations = nil }},
-			want:   v1alpha1.ReasonAuthorUnknown, says: "annotation evenkeel.dev/author"},
+			want:   v1alpha1.ReasonApproverRefused, says: "annotation evenkeel.dev/author"},
 		"an author who wasn't recorded in the plan could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) { s.plan.Spec.Plan.Policy.Author = "" }},
-			want:   v1alpha1.ReasonAuthorUnknown, says: "then delete Remediation p-1"},
+			want:   v1alpha1.ReasonApproverRefused, says: "then delete Remediation p-1"},
 		"whoever committed a policy to a repository could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) {
 				s.policy.Labels = map[string]string{
 					v1alpha1.LabelSourceNamespace: "ns", v1alpha1.LabelSourceName: "src"}
 			}},
-			want: v1alpha1.ReasonAuthorUnknown, says: "comes from PolicySource ns/src"},
+			want: v1alpha1.ReasonApproverRefused, says: "comes from PolicySource ns/src"},
 		"whoever has ever changed the policy may not approve, whoever changed it last": {
 			reason: "a trivial edit by somebody else doesn't make the rule theirs",
 			change: []func(*subject){distinct, recorded(`{"users":["bob","ann"],"generation":3}`)},
-			want:   v1alpha1.ReasonSelfApproval, says: "bob has written policy p, or changed it"},
+			want:   v1alpha1.ReasonApproverRefused, says: "bob has written policy p, or changed it"},
 		"whoever had changed it when it was planned may not either": {
 			change: []func(*subject){distinct, func(s *subject) {
 				s.plan.Spec.Plan.Policy.Authors = []string{"bob", "ann"}
 			}},
-			want: v1alpha1.ReasonSelfApproval, says: "bob has written policy p"},
+			want: v1alpha1.ReasonApproverRefused, says: "bob has written policy p"},
 		"somebody who isn't one of its authors may": {
 			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":3}`)}},
 		"of more authors than can be recorded anybody might be one": {
 			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":3,"more":true}`)},
-			want:   v1alpha1.ReasonAuthorUnknown, says: "(annotation evenkeel.dev/authors names 2)"},
+			want:   v1alpha1.ReasonApproverRefused, says: "(annotation evenkeel.dev/authors names 2)"},
 		"a change that admission hasn't seen could be anybody's": {
 			change: []func(*subject){distinct, recorded(`{"users":["cid","ann"],"generation":2}`)},
-			want:   v1alpha1.ReasonAuthorUnknown},
+			want:   v1alpha1.ReasonApproverRefused},
 		"nobody is known who has written the policy": {
 			change: []func(*subject){distinct, recorded(`{"generation":3,"more":true}`)},
-			want:   v1alpha1.ReasonAuthorUnknown, says: "who has written policy p isn't recorded"},
+			want:   v1alpha1.ReasonApproverRefused, says: "who has written policy p isn't recorded"},
 		"nobody needs to be known where no other is asked for": {
 			change: []func(*subject){recorded(`{"users":["cid","ann"],"generation":3,"more":true}`)}},
 		"what came from a repository has unknown authors when its label is gone, too": {
 			reason: "a deleted source leaves its policies without labels",
 			change: []func(*subject){distinct, recorded(`{"users":["ann"],"generation":3,"source":true}`)},
-			want:   v1alpha1.ReasonAuthorUnknown, says: "comes from a PolicySource"},
+			want:   v1alpha1.ReasonApproverRefused, says: "comes from a PolicySource"},
 		"the author may not approve where the administrator asks for another": {
 			reason: "the policy doesn't ask for it",
 			change: []func(*subject){by("ann"), administrator(Approvers{Distinct: true})},
-			want:   v1alpha1.ReasonSelfApproval, says: "--remediation-require-distinct-approver"},
+			want:   v1alpha1.ReasonApproverRefused, says: "--remediation-require-distinct-approver"},
 		"another may where the administrator asks for one": {
 			change: []func(*subject){administrator(Approvers{Distinct: true})}},
 		"no policy of a repository can be approved where the administrator asks for another": {
 			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true})},
-			want:   v1alpha1.ReasonAuthorUnknown, says: "--remediation-sources-are-reviewed"},
+			want:   v1alpha1.ReasonApproverRefused, says: "--remediation-sources-are-reviewed"},
 		"one can where the administrator says that repositories are reviewed": {
 			change: []func(*subject){fromSource, administrator(Approvers{Distinct: true, SourcesReviewed: true}),
 				func(s *subject) { s.plan.Spec.Plan.Policy.Author = "" }}},
 		"what the policy itself asks for isn't lifted by that": {
 			change: []func(*subject){fromSource, distinct,
 				administrator(Approvers{Distinct: true, SourcesReviewed: true})},
-			want: v1alpha1.ReasonAuthorUnknown},
+			want: v1alpha1.ReasonApproverRefused},
 		"who has written it in the cluster is refused all the same": {
 			reason: "the label of a source is anybody's to set",
 			change: []func(*subject){fromSource, by("ann"),
 				administrator(Approvers{Distinct: true, SourcesReviewed: true})},
-			want: v1alpha1.ReasonSelfApproval},
+			want: v1alpha1.ReasonApproverRefused},
 		"the author of the strategy may approve where nothing else is asked for": {
 			change: []func(*subject){shared, by("sue")}},
 		"the author of the strategy that the plan was made by may not where another is required": {
 			reason: "how careful the rollout is, she has said",
 			change: []func(*subject){shared, distinct, by("sue")},
-			want:   v1alpha1.ReasonSelfApproval, says: "sue has written RemediationStrategy careful"},
+			want:   v1alpha1.ReasonApproverRefused, says: "sue has written RemediationStrategy careful"},
 		"nor where the administrator asks for another": {
 			change: []func(*subject){shared, by("sue"), administrator(Approvers{Distinct: true})},
-			want:   v1alpha1.ReasonSelfApproval, says: "--remediation-require-distinct-approver"},
+			want:   v1alpha1.ReasonApproverRefused, says: "--remediation-require-distinct-approver"},
 		"nor whoever had changed the strategy before": {
 			change: []func(*subject){shared, distinct, func(s *subject) {
 				s.plan.Spec.Plan.StrategyRef.Authors = []string{"bob", "sue"}
 			}},
-			want: v1alpha1.ReasonSelfApproval, says: "bob has written RemediationStrategy careful"},
+			want: v1alpha1.ReasonApproverRefused, says: "bob has written RemediationStrategy careful"},
 		"nor whoever has changed it since": {
 			change: []func(*subject){shared, distinct, func(s *subject) {
 				s.strategy.Annotations[v1alpha1.AnnotationAuthors],
 					s.strategy.Generation = `{"users":["sue","bob"],"generation":2}`, 2
 			}},
-			want: v1alpha1.ReasonSelfApproval, says: "bob has written RemediationStrategy careful"},
+			want: v1alpha1.ReasonApproverRefused, says: "bob has written RemediationStrategy careful"},
 		"somebody who has written neither may": {change: []func(*subject){shared, distinct}},
 		"a strategy's author who isn't recorded could be anybody": {
 			reason: "it was written while admission was away",
 			change: []func(*subject){shared, distinct, func(s *subject) { s.strategy.Annotations = nil }},
-			want:   v1alpha1.ReasonAuthorUnknown,
+			want:   v1alpha1.ReasonApproverRefused,
 			says:   "not all who have written RemediationStrategy careful are recorded"},
 		"one who wasn't recorded in the plan could be, too": {
 			change: []func(*subject){shared, distinct, func(s *subject) { s.plan.Spec.Plan.StrategyRef.Author = "" }},
-			want:   v1alpha1.ReasonAuthorUnknown},
+			want:   v1alpha1.ReasonApproverRefused},
 		"a plan of a deleted strategy awaits nobody": {
 			change: []func(*subject){shared, func(s *subject) { s.strategy = nil }},
-			want:   v1alpha1.ReasonNotAwaited,
-			says:   "RemediationStrategy careful, by which Remediation p-1 was made, is gone"},
+			want:   v1alpha1.ReasonApproverRefused,
+			says:   "RemediationStrategy careful, by which it was made, is gone"},
 		"a plan of another strategy of the name awaits nobody": {
 			reason: "to make it anew must not make its authors forgotten",
 			change: []func(*subject){shared, distinct, func(s *subject) { s.strategy.UID = "newer" }},
-			want:   v1alpha1.ReasonNotAwaited, says: "is gone"},
+			want:   v1alpha1.ReasonApproverRefused, says: "is gone"},
 		"what the strategy requires now holds for a plan made before": {
 			reason: "anyone who asks reads the policy with the strategy that it follows now",
 			change: []func(*subject){shared, by("sue"), func(s *subject) {
 				s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true
 			}},
-			want: v1alpha1.ReasonSelfApproval},
+			want: v1alpha1.ReasonApproverRefused},
 		"an author's name that is too long to compare could be anybody": {
 			change: []func(*subject){distinct, func(s *subject) {
 				s.policy.Annotations[v1alpha1.AnnotationAuthor] = strings.Repeat("n", 254)
 			}},
-			want: v1alpha1.ReasonAuthorUnknown},
+			want: v1alpha1.ReasonApproverRefused},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := &subject{
-				answer: &v1alpha1.RemediationApproval{
-					ObjectMeta: metav1.ObjectMeta{Name: "yes", UID: "answer", CreationTimestamp: made},
-					Spec: v1alpha1.RemediationApprovalSpec{
-						RemediationRef: v1alpha1.BoundReference{Name: "p-1", UID: "plan"}, Policy: "p",
-						Decision: v1alpha1.DecisionApprove, Approver: "bob"}},
+				approver: "bob",
 				plan: &v1alpha1.Remediation{
 					ObjectMeta: metav1.ObjectMeta{Name: "p-1", UID: "plan", CreationTimestamp: made},
 					Spec: v1alpha1.RemediationSpec{
+						Approval: &v1alpha1.PlanApproval{Decision: v1alpha1.DecisionApprove},
 						Plan: v1alpha1.RemediationPlan{
 							Hash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
 							Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}},
@@ -266,11 +242,33 @@ func TestRefuse(t *testing.T) {
 			for _, change := range tc.change {
 				change(s)
 			}
-			got := Refuse(s.answer, s.plan, Asked{Policy: s.policy, Strategy: s.strategy}, s.by)
-			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) ||
-				(got.Field == "") != (tc.want == "") {
+			got := Refuse(s.plan, s.approver, Asked{Policy: s.policy, Strategy: s.strategy}, s.by)
+			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: got %+v, want %q with %q", tc.reason, got, tc.want, tc.says)
 			}
 		})
+	}
+}
+
+func TestRefuseProposal(t *testing.T) {
+	const shown, other = "sha256:shown", "sha256:other"
+	for name, tc := range map[string]struct {
+		decision      v1alpha1.ApprovalDecision
+		given, digest string
+		says          string // empty when it counts
+	}{
+		"a yes to what was shown":                  {v1alpha1.DecisionApprove, shown, shown, ""},
+		"a yes to the plan, whatever it does":      {v1alpha1.DecisionApprove, "", shown, ""},
+		"a yes to something else":                  {v1alpha1.DecisionApprove, other, shown, "which is sha256:shown"},
+		"a yes to what isn't known yet":            {v1alpha1.DecisionApprove, shown, "", "aren't known yet"},
+		"a no, whatever it was that was looked at": {v1alpha1.DecisionReject, other, shown, ""},
+	} {
+		plan := &v1alpha1.Remediation{Spec: v1alpha1.RemediationSpec{
+			Approval: &v1alpha1.PlanApproval{Decision: tc.decision, ProposalDigest: tc.given}}}
+		got := RefuseProposal(plan, tc.digest)
+		if (got != Refusal{}) != (tc.says != "") || !strings.Contains(got.Message, tc.says) ||
+			tc.says != "" && got.Reason != v1alpha1.ReasonProposalMismatch {
+			t.Errorf("%s: %+v, want %q", name, got, tc.says)
+		}
 	}
 }

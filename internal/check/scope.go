@@ -63,7 +63,7 @@ func builtIn(kind policy.GroupKind) (cluster, known bool) {
 		"storage.k8s.io": {"StorageClass", "CSIDriver", "CSINode", "VolumeAttachment",
 			"VolumeAttributesClass"},
 		"evenkeel.dev": {"ClusterRegoPolicy", "RegoTemplate", "RemediationStrategy", "ClusterWaiver", "PolicyOverride",
-			"Remediation", "RemediationSlice", "RemediationApproval", "RemediationBreaker"},
+			"Remediation", "RemediationSlice", "RemediationBreaker"},
 		"authorization.k8s.io": {"SubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview"},
 		"coordination.k8s.io":  {},
 		"discovery.k8s.io":     {},

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func TestABreakerThatIsHeldOpenSaysUntilWhen(t *testing.T) {
@@ -32,9 +33,9 @@ func TestABreakerThatIsHeldOpenSaysUntilWhen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global"},
-				Spec: v1alpha1.RemediationBreakerSpec{Mode: v1alpha1.BreakerForcedOpen, ForcedOpenUntilTime: tc.until,
-					Requests: []v1alpha1.RequestRecord{
-						{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42", UntilTime: tc.until}}}}
+				Spec: v1alpha1.RemediationBreakerSpec{Mode: v1alpha1.BreakerForcedOpen, ForcedOpenUntilTime: tc.until}}
+			recorded.Requests(cb, v1alpha1.RequestRecord{Action: v1alpha1.ActionForceOpen, User: "ann",
+				Reason: "INC-42", UntilTime: tc.until})
 			in := &Installation{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(cb).Build(),
 				Clock: clocktesting.NewFakePassiveClock(end.Add(-tc.left)), working: &working{yes: true}}
 			if found := breakers(t.Context(), in); len(found) != 1 || found[0].Message != tc.want {

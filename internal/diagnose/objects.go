@@ -21,7 +21,7 @@ func objects(ctx context.Context, in *Installation) []Finding {
 		&v1alpha1.ClusterRegoPolicyList{}, &v1alpha1.RegoTemplateList{}, &v1alpha1.RemediationStrategyList{},
 		&v1alpha1.WaiverList{}, &v1alpha1.ClusterWaiverList{}, &v1alpha1.PolicySourceList{},
 		&v1alpha1.PolicyOverrideList{},
-		&v1alpha1.RemediationList{}, &v1alpha1.RemediationSliceList{}, &v1alpha1.RemediationApprovalList{},
+		&v1alpha1.RemediationList{}, &v1alpha1.RemediationSliceList{},
 		&v1alpha1.RemediationBreakerList{},
 	} {
 		kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")

@@ -29,6 +29,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/webhook/names"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // onCall is what ClusterRole evenkeel-operator grants.
@@ -101,7 +102,7 @@ func held(rules []rbacv1.PolicyRule, now time.Time) interceptor.Funcs {
 				return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New(
 					`admission webhook "`+names.WebhookOverrides+`" denied the request: it has passed`))
 			}
-			override.Spec.Requests = []v1alpha1.RequestRecord{{User: "dana"}}
+			recorded.Requests(override, []v1alpha1.RequestRecord{{Action: v1alpha1.ActionOverride, User: "dana"}}...)
 			return nil
 		}}
 }

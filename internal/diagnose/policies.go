@@ -136,7 +136,7 @@ func breakers(ctx context.Context, in *Installation) []Finding {
 		case cb.Spec.ForcedOpen(in.Clock.Now()):
 			found = append(found, warned("evenkeel breaker close "+cb.Name,
 				"a person holds breaker %s open%s (%s): no write begins in its scope", cb.Name,
-				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy()))
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.ForcedBy()))
 		case cb.Status.State != "" && cb.Status.State != v1alpha1.BreakerClosed:
 			found = append(found, warned(do+cb.Name+" --reason REASON", "breaker %s is %s: %s", cb.Name,
 				cb.Status.State, cb.Status.Message))

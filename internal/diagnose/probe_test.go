@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // denied is an error of admission, as the API server gives it.
@@ -32,7 +33,7 @@ func answering(signs bool, policies error, overrides ...error) interceptor.Funcs
 			return policies
 		}
 		if signs {
-			override.Spec.Requests = []v1alpha1.RequestRecord{{User: "dana"}}
+			recorded.Requests(override, []v1alpha1.RequestRecord{{Action: v1alpha1.ActionOverride, User: "dana"}}...)
 		}
 		err := overrides[0]
 		overrides = overrides[1:]

@@ -64,8 +64,8 @@ func (in *Installation) entries(ctx context.Context) (have []entry, narrowed []s
 func expected(list []v1alpha1.ClusterRegoPolicy) map[string]admissionregistrationv1.FailurePolicyType {
 	want := map[string]admissionregistrationv1.FailurePolicyType{}
 	for _, name := range []string{names.WebhookPolicies, names.WebhookTemplates, names.WebhookStrategies,
-		names.WebhookStrategyAuthor, names.WebhookWaivers, names.WebhookApprovals,
-		names.WebhookAuthor, names.WebhookTemplateAuthor, names.WebhookApprover, names.WebhookBreakerRequests,
+		names.WebhookStrategyAuthor, names.WebhookWaivers,
+		names.WebhookAuthor, names.WebhookTemplateAuthor, names.WebhookBreakerRequests,
 		names.WebhookPlanRequests} {
 		want[name] = admissionregistrationv1.Fail
 	}

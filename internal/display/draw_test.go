@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/preview"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 var update = flag.Bool("update", false, "write the golden drawings anew")
@@ -133,9 +134,8 @@ func rolledBack() display.Rollout {
 func undone() display.Rollout {
 	r := fleet(1, 9)
 	r.Remediation.Spec.DesiredState = v1alpha1.StateUndone
-	r.Remediation.Spec.Requests = []v1alpha1.RequestRecord{
-		{Action: v1alpha1.ActionUndo, User: "ann", Reason: "INC-42",
-			RequestTime: metav1.NewTime(clock().Add(-time.Hour))}}
+	recorded.Requests(r.Remediation, []v1alpha1.RequestRecord{
+		{Action: v1alpha1.ActionUndo, User: "ann", Reason: "INC-42", RequestTime: metav1.NewTime(clock().Add(-time.Hour))}}...)
 	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: v1alpha1.ReasonUndone,
 		Message:        "10 writes undone, of all waves that were begun. ann has all of the plan undone",
 		PhaseStartTime: ago(time.Hour)}
@@ -166,8 +166,8 @@ func awaiting() display.Rollout {
 	r := fleet(1, 4, 1, 4)
 	r.Remediation.Spec.Plan.Strategy.Mode = v1alpha1.RemediationManual
 	r.Remediation.Spec.DesiredState = v1alpha1.StatePaused
-	r.Remediation.Spec.Requests = []v1alpha1.RequestRecord{
-		{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42"}}
+	recorded.Requests(r.Remediation, []v1alpha1.RequestRecord{
+		{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42"}}...)
 	r.Remediation.Spec.Plan.Stages = []v1alpha1.PlannedStage{
 		{Name: "staging", FirstWave: 0}, {Name: "others", FirstWave: 2}}
 	percent := intstr.FromString("10%")

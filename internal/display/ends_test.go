@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func TestDrawSaysUntilWhen(t *testing.T) {
@@ -31,12 +32,12 @@ func TestDrawSaysUntilWhen(t *testing.T) {
 			r.Remediation.Status.Phase = v1alpha1.PhaseHeld
 			spec := &r.Remediation.Spec
 			spec.DesiredState, spec.PausedUntilTime = v1alpha1.StatePaused, end
-			spec.Requests = []v1alpha1.RequestRecord{
-				{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42", UntilTime: end}}
+			recorded.Requests(r.Remediation, v1alpha1.RequestRecord{Action: v1alpha1.ActionPause, User: "ann",
+				Reason: "INC-42", UntilTime: end})
 			cb := &r.Breakers[0].Spec
 			cb.Mode, cb.ForcedOpenUntilTime = v1alpha1.BreakerForcedOpen, end
-			cb.Requests = []v1alpha1.RequestRecord{
-				{Action: v1alpha1.ActionForceOpen, User: "bob", Reason: "INC-43", UntilTime: end}}
+			recorded.Requests(&r.Breakers[0], v1alpha1.RequestRecord{Action: v1alpha1.ActionForceOpen, User: "bob",
+				Reason: "INC-43", UntilTime: end})
 			drawn := strings.Join(r.Draw(display.Style{}), "\n")
 			for _, want := range tc.want {
 				if !strings.Contains(drawn, want) {

@@ -31,8 +31,8 @@ func (r Rollout) gates(d *drawing) {
 	d.section("Gates")
 	r.approvalGate(gate)
 	if spec := &r.Remediation.Spec; spec.Paused(r.Now) {
-		gate(busy, "pause", "paused%s by %s; resume: evenkeel rollout resume %s",
-			v1alpha1.UntilText(spec.PausedUntilTime), spec.AskedBy(), r.Remediation.Name)
+		gate(busy, "pause", "paused%s by %s; resume: evenkeel rollout resume %s", v1alpha1.UntilText(spec.PausedUntilTime),
+			r.Remediation.AskedBy(), r.Remediation.Name)
 	}
 	r.windowGate(gate)
 	r.analysisGate(gate)
@@ -86,7 +86,7 @@ func (r Rollout) approvalGate(gate drawGate) {
 }
 
 func (r Rollout) windowGate(gate drawGate) {
-	override := v1alpha1.LatestRequest(r.Remediation.Spec.Requests, v1alpha1.ActionOverrideWindows,
+	override := v1alpha1.LatestRequest(v1alpha1.Requests(r.Remediation), v1alpha1.ActionOverrideWindows,
 		v1alpha1.ActionRespectWindows)
 	switch reason := r.Remediation.Status.Reason; {
 	case r.Remediation.Spec.IgnoresWindows():
@@ -164,7 +164,7 @@ func BreakerHolds(cb *v1alpha1.RemediationBreaker, now time.Time) string {
 	switch {
 	case cb.Spec.ForcedOpen(now):
 		return fmt.Sprintf("%s is held open by a person%s (%s); release: evenkeel breaker close %s", cb.Name,
-			v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy(), cb.Name)
+			v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.ForcedBy(), cb.Name)
 	case cb.Status.State == v1alpha1.BreakerOpen:
 		return fmt.Sprintf("%s is Open (%s): %s", cb.Name, cb.Status.Reason, cb.Status.Message)
 	case cb.Status.State == v1alpha1.BreakerHalfOpen:

@@ -3,11 +3,13 @@
 package display_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/display"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func TestABreakerOfOneNamespaceSaysWhichIsKeptBack(t *testing.T) {
@@ -67,7 +69,8 @@ func TestABreakerOfOneNamespaceSaysWhichIsKeptBack(t *testing.T) {
 func TestEarlierRequestsThatMayBeForgottenAreTold(t *testing.T) {
 	for n, told := range map[int]bool{v1alpha1.MaxRequests - 1: false, v1alpha1.MaxRequests: true} {
 		r := fleet(1)
-		r.Remediation.Spec.Requests = make([]v1alpha1.RequestRecord, n)
+		recorded.Requests(r.Remediation, slices.Repeat([]v1alpha1.RequestRecord{
+			{User: "ann", Action: v1alpha1.ActionPause}}, n)...)
 		drawn := strings.Join(r.Draw(display.Style{}), "\n")
 		if got := strings.Contains(drawn, "  only the latest 10 are kept; earlier ones"); got != told {
 			t.Errorf("of %d requests it tells that others may be forgotten: %t\n%s", n, got, drawn)

@@ -37,7 +37,7 @@ func breakerFinding(cb *v1alpha1.RemediationBreaker, now time.Time) (finding, bo
 		until := v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime)
 		f.summary = fmt.Sprintf("Circuit breaker %s is held open by a person%s", cb.Name, until)
 		f.description = paragraphs(fmt.Sprintf("A person holds it open%s, the kill switch (%s).", until,
-			said(cb.Spec.ForcedBy().String(), maxStatus)), meaning,
+			said(cb.ForcedBy().String(), maxStatus)), meaning,
 			fmt.Sprintf("What to do: when it is no longer needed: evenkeel breaker close %s --reason \"...\"", cb.Name))
 	default:
 		return finding{}, false
@@ -98,7 +98,7 @@ func openedAt(cb *v1alpha1.RemediationBreaker) time.Time {
 // forcedAt is when somebody forced the breaker open, as admission recorded it, or
 // when spec.mode was last written, as the API server did.
 func forcedAt(cb *v1alpha1.RemediationBreaker) time.Time {
-	if r := cb.Spec.ForcedBy(); r != nil {
+	if r := cb.ForcedBy(); r != nil {
 		return r.RequestTime.Time
 	}
 	at := cb.CreationTimestamp.Time

@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func TestAlertsSayUntilWhen(t *testing.T) {
@@ -19,8 +20,8 @@ func TestAlertsSayUntilWhen(t *testing.T) {
 		return breaker(v1alpha1.BreakerScopeGlobal, "", v1alpha1.BreakerClosed, func(cb *v1alpha1.RemediationBreaker) {
 			end := metav1.NewTime(now.Add(left))
 			cb.Spec.Mode, cb.Spec.ForcedOpenUntilTime = v1alpha1.BreakerForcedOpen, &end
-			cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann",
-				Reason: "INC-42", RequestTime: metav1.NewTime(now.Add(-time.Hour)), UntilTime: &end}}
+			recorded.Requests(cb, []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann",
+				Reason: "INC-42", RequestTime: metav1.NewTime(now.Add(-time.Hour)), UntilTime: &end}}...)
 		})
 	}
 	paused := plan("a", v1alpha1.PhaseHeld, heldSince(time.Hour), reason(v1alpha1.ReasonPaused),

@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
 	rules "evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func slice(records ...v1alpha1.TargetRecord) v1alpha1.RemediationSlice {
@@ -173,8 +174,8 @@ func TestNobodyWritesLinesOfTheirOwnIntoADescription(t *testing.T) {
 		"a breaker that a person holds open": ofBreaker(v1alpha1.BreakerClosed,
 			func(cb *v1alpha1.RemediationBreaker) {
 				cb.Spec.Mode = v1alpha1.BreakerForcedOpen
-				cb.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann",
-					Reason: evil, RequestTime: metav1.NewTime(now)}}
+				recorded.Requests(cb, []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann",
+					Reason: evil, RequestTime: metav1.NewTime(now)}}...)
 			}),
 		"a policy that was demoted": ofBreaker(v1alpha1.BreakerClosed, func(cb *v1alpha1.RemediationBreaker) {
 			demoted("r1")(cb)

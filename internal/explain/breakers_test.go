@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func TestExplainSaysUntilWhenABreakerIsHeldOpen(t *testing.T) {
@@ -21,9 +22,9 @@ func TestExplainSaysUntilWhenABreakerIsHeldOpen(t *testing.T) {
 	end := metav1.NewTime(time.Date(2027, 1, 7, 8, 0, 0, 0, time.UTC))
 	cb := &v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global"},
 		Spec: v1alpha1.RemediationBreakerSpec{Mode: v1alpha1.BreakerForcedOpen, ForcedOpenUntilTime: &end,
-			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal},
-			Requests: []v1alpha1.RequestRecord{
-				{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42", UntilTime: &end}}}}
+			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}}}
+	recorded.Requests(cb, v1alpha1.RequestRecord{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42",
+		UntilTime: &end})
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cb).Build()
 	e := &Explanation{}
 	if err := e.breakers(t.Context(), reader, end.Add(-1)); err != nil || len(e.Breakers) != 1 ||

@@ -220,7 +220,7 @@ func (e *Explanation) breakers(ctx context.Context, reader client.Reader, now ti
 		if cb.Spec.ForcedOpen(now) {
 			state = v1alpha1.BreakerOpen
 			text = fmt.Sprintf("a person holds it open%s (%s)", v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime),
-				cb.Spec.ForcedBy())
+				cb.ForcedBy())
 		}
 		if state == "" || state == v1alpha1.BreakerClosed || !e.covered(cb.Spec.Scope) {
 			continue

@@ -79,7 +79,7 @@ func good(kind, annotations string) string {
 
 func ownKinds() []string {
 	return []string{"ClusterRegoPolicy", "Waiver", "ClusterWaiver", "PolicySource", "Remediation", "RemediationSlice",
-		"RemediationApproval", "RemediationBreaker"}
+		"RemediationBreaker"}
 }
 
 func TestAMalformedObjectLeavesTheOthersOfItsListReadable(t *testing.T) {

@@ -79,8 +79,6 @@ func (r Refusal) Role() string {
 // asking is the role that grants to write what people ask of Evenkeel.
 func (r Refusal) asking() string {
 	switch {
-	case r.Resource == "remediationapprovals" && r.Verb == "create":
-		return RoleApprover
 	case r.Resource == "remediationbreakers", r.Resource == "policyoverrides",
 		r.Resource == "policysources" && r.Verb == "patch", r.Resource == "remediations" && r.Verb != "create":
 		return RoleOperator
@@ -104,7 +102,11 @@ func Advice(err error) string {
 		return ""
 	}
 	if r, told := RefusedBy(err); told && r.Role() != "" {
-		return "ask for that permission: ClusterRole " + r.Role() + " grants it"
+		advice := "ask for that permission: ClusterRole " + r.Role() + " grants it"
+		if r.Resource == "remediations" && r.Role() == RoleOperator {
+			advice += ", and " + RoleApprover + " to answer plans"
+		}
+		return advice
 	}
 	return "ask for that permission"
 }

@@ -31,9 +31,8 @@ func TestARefusalNamesTheRoleThatGrantsIt(t *testing.T) {
 	}{
 		"to read what Evenkeel keeps": {refused(own, "remediations", "list"), "list remediations.evenkeel.dev",
 			"ask for that permission: ClusterRole evenkeel-viewer grants it"},
-		"to answer a plan": {refused(own, "remediationapprovals", "create"),
-			"create remediationapprovals.evenkeel.dev",
-			"ask for that permission: ClusterRole evenkeel-approver grants it"},
+		"to answer a plan, or to pause it": {refused(own, "remediations", "patch"), "patch remediations.evenkeel.dev",
+			"ask for that permission: ClusterRole evenkeel-operator grants it, and evenkeel-approver to answer plans"},
 		"to override a policy": {refused(own, "policyoverrides", "create"), "create policyoverrides.evenkeel.dev",
 			"ask for that permission: ClusterRole evenkeel-operator grants it"},
 		"to have a source looked at": {refused(own, "policysources", "patch"), "patch policysources.evenkeel.dev",

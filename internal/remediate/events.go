@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/prose"
+	"evenkeel.dev/evenkeel/internal/remediate/approval"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/rollout"
@@ -24,6 +25,14 @@ func (c *Controller) report(rem *v1alpha1.Remediation, o rollout.Observation, in
 	before []rollout.TargetView, b *record.Records) {
 	c.reportTargets(rem, before, b)
 	c.metrics.observe(rem, o, intent, before, b)
+	if given := rem.Status.Approval; given != nil && o.Status.Approval == nil {
+		reason := v1alpha1.EventApproved
+		if given.Decision == v1alpha1.DecisionReject {
+			reason = v1alpha1.EventRejected
+		}
+		c.events.Rollout(rem, reason, approval.Describe(given))
+		c.metrics.answered(rem)
+	}
 	if reason := transition(o, intent); reason != "" {
 		c.events.Rollout(rem, reason, intent.Message)
 	}
@@ -134,7 +143,7 @@ func whyUndone(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) string {
 		return cmp.Or(rec.Message, rem.Status.Message)
 	}
 	verb := map[v1alpha1.RequestAction]string{v1alpha1.ActionUndo: "undone by ", v1alpha1.ActionAbort: "aborted by "}
-	return verb[action] + v1alpha1.LatestRequest(rem.Spec.Requests, action).String()
+	return verb[action] + v1alpha1.LatestRequest(v1alpha1.Requests(rem), action).String()
 }
 
 // notePart is a sentence of an event.

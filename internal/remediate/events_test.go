@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/events"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // The team whose object was changed reads one event: it says what, why, by whom, and how to
@@ -118,7 +119,8 @@ func TestTheEventOfAnUndoSaysWhoseAndWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rem := &v1alpha1.Remediation{}
 			rem.Name, rem.Status.Message = "p-1", tc.status
-			rem.Spec.DesiredState, rem.Spec.Requests = tc.desired, tc.requests
+			rem.Spec.DesiredState = tc.desired
+			recorded.Requests(rem, tc.requests...)
 			rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "p", Owner: "platform",
 				RunbookURL: "https://run.example/p"}
 			reason, got := targetEvent(v1alpha1.ObjectReference{}, rem, v1alpha1.TargetApplied,

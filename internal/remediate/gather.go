@@ -29,7 +29,8 @@ func (c *Controller) observe(ctx context.Context, p *execute.Pass, looks []obser
 	c.soaks.measure(p.Remediation.Name, &p.Remediation.Status, now)
 	spec, mostInWave := withinFloors(&c.floors, p.Remediation)
 	o := rollout.Observation{Now: now, UID: p.Remediation.UID, Spec: spec, MostInWave: mostInWave,
-		Status: *p.Remediation.Status.DeepCopy(), Targets: p.Records.Views(), Abort: abort(p.Remediation),
+		Requests: v1alpha1.Requests(p.Remediation),
+		Status:   *p.Remediation.Status.DeepCopy(), Targets: p.Records.Views(), Abort: abort(p.Remediation),
 		PollInterval: c.pollInterval}
 	p.AtLandings(o.Targets)
 	clampTargets(o.Targets, o.Status, now)

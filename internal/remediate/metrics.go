@@ -20,6 +20,7 @@ type metrics struct {
 	inFlight  *prometheus.GaugeVec
 	waves     *prometheus.CounterVec
 	samples   *prometheus.CounterVec
+	wait      *prometheus.HistogramVec
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -46,8 +47,19 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m.samples = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "evenkeel_analysis_samples_total",
 		Help: "Answers of metrics that rollouts are judged by. Labels: policy, result (Baseline, Met, Missed or " +
 			"Inconclusive)."}, []string{"policy", "result"})
-	r.MustRegister(m.plans, m.targets, m.duration, m.rollbacks, m.held, m.inFlight, m.waves, m.samples)
+	m.wait = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "evenkeel_approval_wait_seconds",
+		Help: "Time from a plan's creation to the answer that was taken, in seconds. Labels: policy, decision " +
+			"(Approve or Reject).",
+		Buckets: prometheus.ExponentialBuckets(30, 3, 10)}, []string{"policy", "decision"})
+	r.MustRegister(m.plans, m.targets, m.duration, m.rollbacks, m.held, m.inFlight, m.waves, m.samples, m.wait)
 	return m
+}
+
+// answered counts the answer that a plan acts on.
+func (m *metrics) answered(plan *v1alpha1.Remediation) {
+	given := plan.Status.Approval
+	m.wait.WithLabelValues(plan.Spec.Plan.Policy.Name, string(given.Decision)).Observe(
+		given.DecisionTime.Sub(plan.CreationTimestamp.Time).Seconds())
 }
 
 // countFinished counts the targets that have reached a final state.

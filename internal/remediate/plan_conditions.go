@@ -61,15 +61,22 @@ func planConditions(rem *v1alpha1.Remediation, stuck string) []metav1.Condition 
 	return slices.Concat(hold, []metav1.Condition{progressing}, approvalTold(rem), endTold(s, stuck))
 }
 
+// refused are the reasons of a plan whose answer doesn't count.
+func refused() []string {
+	return []string{v1alpha1.ReasonProposalMismatch, v1alpha1.ReasonApproverRefused}
+}
+
 // needsPerson says whether a plan that hasn't ended goes on only when a person acts: nobody
-// has answered in time, its wave has failed, or it waits for what nobody but a person fixes.
+// has answered in time, or the answer doesn't count, its wave has failed, or it waits for what nobody but a person
+// fixes.
 func needsPerson(s *v1alpha1.RemediationStatus) bool {
 	lasting := []string{
 		v1alpha1.ReasonMissingPermissions, v1alpha1.ReasonStrategyInvalid, v1alpha1.ReasonNoWindow,
 		v1alpha1.ReasonHealthUnknown, v1alpha1.ReasonFreezesUnreadable,
 	}
 	facts := s.Phase.Facts()
-	return facts.AsksPerson && s.Reason == v1alpha1.ReasonApprovalOverdue || s.WaveFailed() ||
+	return facts.AsksPerson && slices.Contains(append(refused(), v1alpha1.ReasonApprovalOverdue), s.Reason) ||
+		s.WaveFailed() ||
 		facts.Holds && slices.Contains(lasting, s.Reason)
 }
 
@@ -94,6 +101,8 @@ func approvalTold(rem *v1alpha1.Remediation) []metav1.Condition {
 	case s.Phase.Final():
 		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonNotAnswered,
 			"the plan ended before anybody had answered")
+	case slices.Contains(refused(), s.Reason):
+		c = kube.ConditionFalse(v1alpha1.ConditionApproved, s.Reason, s.Message)
 	case s.Reason == v1alpha1.ReasonApprovalOverdue:
 		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonApprovalOverdue,
 			"nobody has answered in time")

@@ -76,6 +76,10 @@ func needsSomebody() []planState {
 	return []planState{
 		{name: "nobody has answered in time",
 			phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonApprovalOverdue, change: withAnswer("")},
+		{name: "the answer is to other changes",
+			phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonProposalMismatch, change: withAnswer("")},
+		{name: "who answered may not, or isn't recorded",
+			phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonApproverRefused, change: withAnswer("")},
 		{name: "held: its wave has failed (onFailure: Hold)",
 			phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonVerificationFailed,
 			change: heldFrom(v1alpha1.PhaseVerifying)},

@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/rollout"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // The scenarios of this file are those in which people have their say.
@@ -55,11 +56,15 @@ func pausedBetween(from, to time.Duration) func(*simulation) {
 
 // pausedUntil pauses the plan from a time on, and names the end of the pause.
 func pausedUntil(from, end time.Duration) func(*simulation) {
-	return says(from, func(spec *v1alpha1.RemediationSpec) {
-		spec.DesiredState, spec.PausedUntilTime = v1alpha1.StatePaused, &metav1.Time{Time: simStart().Add(end)}
-		spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42",
-			UntilTime: spec.PausedUntilTime}}
-	})
+	until := &metav1.Time{Time: simStart().Add(end)}
+	return all(says(from, func(spec *v1alpha1.RemediationSpec) {
+		spec.DesiredState, spec.PausedUntilTime = v1alpha1.StatePaused, until
+	}), asked(v1alpha1.RequestRecord{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42", UntilTime: until}))
+}
+
+// asked has admission record a request.
+func asked(r v1alpha1.RequestRecord) func(*simulation) {
+	return func(s *simulation) { recorded.Requests(s.rem, r) }
 }
 
 // answered answers a plan in mode Manual, from a time on; it is overdue after 30s.
@@ -67,7 +72,7 @@ func answered(from time.Duration, decision v1alpha1.ApprovalDecision) func(*simu
 	return func(s *simulation) {
 		s.approval = func(s *simulation) rollout.Approval {
 			if s.since() < from {
-				return rollout.Approval{Message: "approve it with a RemediationApproval",
+				return rollout.Approval{Message: "approve it with spec.approval",
 					Overdue: s.since() >= 30*time.Second}
 			}
 			return rollout.Approval{Decision: decision, Message: "ada said " + string(decision) + ": seen in staging"}
@@ -257,9 +262,8 @@ func undoScenarios() map[string]scenario {
 			set:   all(pausedBetween(30*time.Second, time.Hour), abortedFrom(80*time.Second), tomorrow)},
 		"undone-at-work": {ends: v1alpha1.PhaseRolledBack, reason: "A person has a plan undone while it soaks: it " +
 			"ends, and all of its waves are undone though rollbackScope is Wave.",
-			fleet: newFleet(10).every(well), set: says(150*time.Second, func(spec *v1alpha1.RemediationSpec) {
+			fleet: newFleet(10).every(well), set: all(says(150*time.Second, func(spec *v1alpha1.RemediationSpec) {
 				spec.DesiredState = v1alpha1.StateUndone
-				spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ada"}}
-			})},
+			}), asked(v1alpha1.RequestRecord{Action: v1alpha1.ActionUndo, User: "ada"}))},
 	}
 }

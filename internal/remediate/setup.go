@@ -74,7 +74,7 @@ type Options struct {
 	Freezes freeze.File
 }
 
-// Controllers are those of rollouts, plans, answers and breakers.
+// Controllers are those of rollouts, plans and breakers.
 type Controllers struct{ o Options }
 
 // NewControllers makes them. What they share is made when they join a manager.
@@ -95,7 +95,7 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 		events: recorder, breakers: b, records: slices, budgets: room, metrics: newMetrics(o.Metrics),
 		analyzer: o.Analyzer, tools: o.Tools, landings: execute.NewLandings(), shown: execute.NewShown(),
 		soaks: newSoakClock(), reach: o.Reach, annotate: o.Annotate,
-		answers:      approval.NewReader(approval.Options{Reader: reader, Clock: o.Clock, Approvers: approvers}),
+		answers:      approval.NewReader(reader, o.Clock, approvers),
 		floors:       o.Floors,
 		freezes:      o.Freezes,
 		scan:         o.Scan,
@@ -108,14 +108,8 @@ func (c *Controllers) Register(mgr ctrl.Manager) error {
 			builder.WithPredicates(gateChanges())).
 		WatchesMetadata(&v1alpha1.RemediationSlice{}, handler.EnqueueRequestsFromMapFunc(planOfSlice),
 			builder.WithPredicates(sliceComesOrGoes())).
-		Watches(&v1alpha1.RemediationApproval{}, handler.EnqueueRequestsFromMapFunc(approval.PlanOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(o.Rollouts, 1)}).
 		Complete(rollout); err != nil {
-		return err
-	}
-	answers := approval.NewController(approval.Options{Reader: reader, Clock: o.Clock, Events: recorder,
-		Metrics: o.Metrics, Approvers: approvers})
-	if err := answers.Register(mgr); err != nil {
 		return err
 	}
 	planner := planning.NewPlanner(planning.Options{Reader: reader, Writer: writer,

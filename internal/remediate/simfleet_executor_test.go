@@ -22,6 +22,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
 	"evenkeel.dev/evenkeel/internal/rollout"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // simulation has the controller's own executor carry out what the machine decides,
@@ -289,7 +290,7 @@ func (s *simulation) rests() bool {
 			s.clock.SetTime(s.clock.Now().Add(left))
 		}
 		s.rem.Spec.DesiredState = v1alpha1.StateUndone
-		s.rem.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ada"}}
+		recorded.Requests(s.rem, []v1alpha1.RequestRecord{{Action: v1alpha1.ActionUndo, User: "ada"}}...)
 	}
 	return s.rem.Rests()
 }

@@ -63,7 +63,7 @@ func healthSaid(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy) 
 // abort says that a person wants the plan undone and ended, or "".
 func abort(rem *v1alpha1.Remediation) string {
 	by, why := "a person", ""
-	if asked := rem.Spec.AskedBy(); asked != nil {
+	if asked := rem.AskedBy(); asked != nil {
 		by = asked.User
 		if asked.Reason != "" {
 			why = ": " + asked.Reason

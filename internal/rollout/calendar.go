@@ -14,7 +14,7 @@ import (
 func PausedBy(rem *v1alpha1.Remediation, now time.Time) Gate {
 	return Gate{Closed: rem.Spec.Paused(now), Reason: v1alpha1.ReasonPaused,
 		Message: fmt.Sprintf("a person has paused the rollout%s (%s); to go on: evenkeel rollout resume %s",
-			v1alpha1.UntilText(rem.Spec.PausedUntilTime), rem.Spec.AskedBy(), rem.Name)}
+			v1alpha1.UntilText(rem.Spec.PausedUntilTime), rem.AskedBy(), rem.Name)}
 }
 
 // OutsideWindows is closed while no maintenance window is open, and when one

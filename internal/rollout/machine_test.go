@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func TestStepErrsOnAPhaseThatHasNoRow(t *testing.T) {
@@ -235,7 +236,7 @@ func TestGatesOfTheCalendar(t *testing.T) {
 		t.Errorf("a person has paused it: got %+v", gate)
 	}
 	rem.Spec.PausedUntilTime = &metav1.Time{Time: noon.Add(time.Hour)}
-	rem.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ada", Reason: "INC-42"}}
+	recorded.Requests(rem, []v1alpha1.RequestRecord{{Action: v1alpha1.ActionPause, User: "ada", Reason: "INC-42"}}...)
 	const want = "a person has paused the rollout until 2026-03-01T13:00:00Z (ada: INC-42); to go on: evenkeel " +
 		"rollout resume limits-1"
 	if gate := PausedBy(rem, noon.Add(time.Hour-1)); !gate.Closed || gate.Message != want {

@@ -19,6 +19,8 @@ type Observation struct {
 	UID    types.UID
 	Spec   v1alpha1.RemediationSpec
 	Status v1alpha1.RemediationStatus
+	// Requests are the latest that people have made of the plan.
+	Requests []v1alpha1.RequestRecord
 	// MostInWave is how many targets of a wave may be written and not soaked; 0: any
 	// number. What is more waits until those have soaked.
 	MostInWave int
@@ -48,6 +50,8 @@ type Approval struct {
 	Needed bool
 	// Decision is the answer that counts; empty while there is none.
 	Decision v1alpha1.ApprovalDecision
+	// Refused is the CamelCase reason why the answer that there is doesn't count.
+	Refused string
 	// Message tells who answered and what, or how to answer.
 	Message string
 	// Overdue says that the time for an answer has passed.

@@ -99,7 +99,7 @@ func (o Observation) heldAfterFailure() Intent {
 
 // retrier is who asks to verify a wave once more.
 func (o Observation) retrier() string {
-	if asked := v1alpha1.TokenRequest(o.Spec.Requests, v1alpha1.ActionRetry, o.Spec.RetryToken); asked != nil {
+	if asked := v1alpha1.TokenRequest(o.Requests, v1alpha1.ActionRetry, o.Spec.RetryToken); asked != nil {
 		return asked.User
 	}
 	return "a person"

@@ -85,7 +85,7 @@ func TestStepHeldAfterFailure(t *testing.T) {
 	asks := func(token string) func(*Observation) {
 		return func(o *Observation) {
 			o.Spec.RetryToken, o.Status.LastHandledRetryToken = token, "1"
-			o.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionRetry, Token: "2", User: "ada"}}
+			o.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionRetry, Token: "2", User: "ada"}}
 		}
 	}
 	runSteps(t, map[string]step{

@@ -60,7 +60,8 @@ func (o Observation) Unanswered() bool {
 }
 
 func (o Observation) awaiting() Intent {
-	intent := Intent{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval,
+	intent := Intent{Phase: v1alpha1.PhaseAwaitingApproval,
+		Reason:  cmp.Or(o.Approval.Refused, v1alpha1.ReasonAwaitingApproval),
 		Message: o.Approval.Message, Wait: o.poll(holdPoll, heldLooks)}
 	if o.Approval.Overdue {
 		intent.Reason = v1alpha1.ReasonApprovalOverdue

@@ -45,14 +45,13 @@ func (s *setup) endpoints(namespaces review.Namespaces, self string) map[string]
 			Naming: func(name string) []*v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Naming(name) }},
 		names.PathWaiver:   &validation.WaiverHandler{Base: base, Known: s.known},
 		names.PathStrategy: &validation.StrategyHandler{Base: base, Floors: s.Floors, Plans: s.plans},
-		names.PathApproval: &validation.ApprovalHandler{Base: base, Reader: s.mgr.GetAPIReader(),
-			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover,
-				SourcesReviewed: s.Floors.SourcesReviewed}},
 		names.PathOverride: &validation.OverrideHandler{Base: base,
 			Policy: func(name string) *v1alpha1.ClusterRegoPolicy { return s.Catalog.Snapshot().Definition(name) }},
 		names.PathDeletion: &validation.DeletionHandler{Base: base, Reader: s.mgr.GetAPIReader(), Self: self},
-		names.PathRecords:  &validation.RecordsHandler{Base: base},
-		names.PathStamp:    &stamp.Handler{Base: base},
+		names.PathRecords: &validation.RecordsHandler{Base: base, Reader: s.mgr.GetAPIReader(),
+			Approvers: canary.Approvers{Distinct: s.Floors.DistinctApprover,
+				SourcesReviewed: s.Floors.SourcesReviewed}},
+		names.PathStamp: &stamp.Handler{Base: base},
 	}
 }
 

@@ -20,13 +20,12 @@ import (
 // kinds are the API's own, with what people write in them.
 func kinds() map[string]reflect.Type {
 	return map[string]reflect.Type{
-		"ClusterRegoPolicy":   reflect.TypeFor[v1alpha1.ClusterRegoPolicy](),
-		"Waiver":              reflect.TypeFor[v1alpha1.Waiver](),
-		"PolicySource":        reflect.TypeFor[v1alpha1.PolicySource](),
-		"Remediation":         reflect.TypeFor[v1alpha1.Remediation](),
-		"RemediationApproval": reflect.TypeFor[v1alpha1.RemediationApproval](),
-		"RemediationSlice":    reflect.TypeFor[v1alpha1.RemediationSlice](),
-		"RemediationBreaker":  reflect.TypeFor[v1alpha1.RemediationBreaker](),
+		"ClusterRegoPolicy":  reflect.TypeFor[v1alpha1.ClusterRegoPolicy](),
+		"Waiver":             reflect.TypeFor[v1alpha1.Waiver](),
+		"PolicySource":       reflect.TypeFor[v1alpha1.PolicySource](),
+		"Remediation":        reflect.TypeFor[v1alpha1.Remediation](),
+		"RemediationSlice":   reflect.TypeFor[v1alpha1.RemediationSlice](),
+		"RemediationBreaker": reflect.TypeFor[v1alpha1.RemediationBreaker](),
 	}
 }
 

@@ -39,7 +39,7 @@ func breakerIn(ctx context.Context, namespace string) *v1alpha1.RemediationBreak
 func editor(ctx context.Context, name string, rules ...rbacv1.PolicyRule) client.Client {
 	GinkgoHelper()
 	rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group},
-		Resources: []string{"clusterregopolicies", "remediationbreakers", "remediations", "remediationapprovals"},
+		Resources: []string{"clusterregopolicies", "remediationbreakers", "remediations"},
 		Verbs:     []string{"get", "list", "create", "update", "patch", "delete"}})
 	return userOf(ctx, name, rules...)
 }
@@ -124,6 +124,12 @@ func unhook(ctx context.Context) {
 	}
 }
 
+// forging is a merge patch of a spec that has bob ask for it.
+func forging(spec, action string) string {
+	line := fmt.Sprintf(`{"user":"bob","action":%q,"time":"2026-01-01T00:00:00Z"}`, action)
+	return fmt.Sprintf(`{"spec":%s,"metadata":{"annotations":{%q:%q}}}`, spec, v1alpha1.AnnotationRequests, line)
+}
+
 var _ = Describe("A user who may write breakers", func() {
 	var (
 		namespace string
@@ -172,24 +178,23 @@ var _ = Describe("A user who may write breakers", func() {
 
 		Expect(merge(ctx, opener, other, `{"spec":{"mode":"ForcedOpen"}}`)).To(
 			MatchError(ContainSubstring("that needs the verb open on remediationbreakers/" + other.Name)))
-		Expect(merge(ctx, opener, cb,
-			`{"spec":{"mode":"ForcedOpen","reason":"INC-42","requests":[{"action":"ForceOpen","user":"bob","requestTime":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
+		Expect(merge(ctx, opener, cb, forging(`{"mode":"ForcedOpen","reason":"INC-42"}`, "ForceOpen"))).To(Succeed())
 		Expect(merge(ctx, opener, cb, `{"spec":{"mode":"Automatic"}}`)).To(
 			MatchError(ContainSubstring("that needs the verb reset")))
 		Expect(merge(ctx, operator, cb, `{"spec":{"mode":"Automatic","reason":"INC-42 is over"}}`)).To(Succeed())
-		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1"}}`)).To(
+		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1","reason":null}}`)).To(
 			MatchError(ContainSubstring("a reset needs a reason")))
 		Expect(merge(ctx, operator, cb, `{"spec":{"resetToken":"1","reason":"the registry is back"}}`)).To(Succeed())
-		Expect(merge(ctx, operator, cb, `{"spec":{"requests":null}}`)).To(Succeed(), "admission restores them")
-		Expect(merge(ctx, operator, cb, `{"spec":{"requests":[]}}`)).To(Succeed(), "admission restores them")
+		Expect(merge(ctx, operator, cb, `{"metadata":{"annotations":null}}`)).To(Succeed(), "admission restores them")
+		Expect(merge(ctx, operator, cb, forging(`{}`, "ForceOpen"))).To(Succeed(), "admission restores them")
 
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(suite.Get(ctx, cb)).To(Succeed())
 			g.Expect(cb.Status.LastHandledResetToken).To(Equal("1"))
 		}).Should(Succeed())
-		Expect(cb.Spec.Reason).To(BeEmpty())
+		Expect(cb.Spec.Reason).To(Equal("the registry is back"), "what Git says stays as it is")
 		var said []string
-		for _, r := range cb.Spec.Requests {
+		for _, r := range v1alpha1.Requests(cb) {
 			said = append(said, fmt.Sprintf("%s by %s", r.Action, &r))
 		}
 		Expect(said).To(
@@ -252,9 +257,8 @@ var _ = Describe("A user who may write breakers", func() {
 				Succeed(), "while nobody answers")
 			Expect(merge(ctx, as, cb, `{"spec":{"mode":"Automatic"}}`)).To(
 				MatchError(ContainSubstring("failed calling webhook")))
-			Expect(merge(ctx, as, cb,
-				`{"spec":{"requests":[{"action":"ForceOpen","user":"bob","requestTime":"2026-01-01T00:00:00Z"}]}}`)).
-				To(MatchError(ContainSubstring("failed calling webhook")), "nobody writes another's name meanwhile")
+			Expect(merge(ctx, as, cb, forging(`{}`, "ForceOpen"))).To(
+				MatchError(ContainSubstring("failed calling webhook")), "nobody writes another's name meanwhile")
 			Expect(as.Delete(ctx, cb)).To(MatchError(ContainSubstring("a person holds it open")))
 			unhook(ctx)
 			for _, who := range []client.Client{as, suite.API, suite.AsManager()} {
@@ -265,10 +269,14 @@ var _ = Describe("A user who may write breakers", func() {
 				return merge(ctx, stranger, cb, `{"spec":{"mode":"Automatic"}}`)
 			}).Should(MatchError(ContainSubstring("that needs the verb reset")),
 				"with no webhook at all, which the API server goes on asking for a moment")
+			for _, spec := range []string{`{}`, `{"resetToken":"7","reason":"INC-43"}`} {
+				Expect(merge(ctx, as, cb, forging(spec, "Reset"))).To(
+					MatchError(ContainSubstring("may not change who asked for what")), "nor another's name then: "+spec)
+			}
 		})
 })
 
-var _ = Describe("A user who may write plans and approvals", func() {
+var _ = Describe("A user who may write plans", func() {
 	// awaiting makes a policy whose plan waits for an answer, and returns that plan.
 	awaiting := func(ctx context.Context, about string) *v1alpha1.Remediation {
 		GinkgoHelper()
@@ -278,11 +286,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 			fixture.Remediated(v1alpha1.RemediationManual)))
 		return suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAwaitingApproval)
 	}
-	answer := func(rem *v1alpha1.Remediation, policy string) *v1alpha1.RemediationApproval {
-		return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
-			Spec: v1alpha1.RemediationApprovalSpec{
-				RemediationRef: v1alpha1.RefTo(rem), Policy: policy, Decision: v1alpha1.DecisionApprove}}
-	}
+	const yes = `{"approval":{"decision":"Approve"}}`
 
 	It("asks nothing of a plan without the verb on its policy, in any way, nor deletes one at work",
 		func(ctx context.Context) {
@@ -307,6 +311,8 @@ var _ = Describe("A user who may write plans and approvals", func() {
 				Expect(how(`{"desiredState":"Undone"}`)).To(needs("undo"), name)
 				Expect(how(`{"retryToken":"1"}`)).To(needs("retry"), name)
 				Expect(how(`{"windows":"Ignore"}`)).To(needs("override-windows"), name)
+				Expect(how(yes)).To(needs("approve"), name)
+				Expect(how(`{"approval":{"decision":"Reject"}}`)).To(needs("approve"), name)
 			}
 			paused := `{"desiredState":"Paused","pausedUntilTime":"2099-01-07T08:00:00Z"}`
 			Expect(merge(ctx, suite.API, rem, `{"spec":`+paused+`}`)).To(Succeed())
@@ -321,15 +327,21 @@ var _ = Describe("A user who may write plans and approvals", func() {
 			}
 			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())
 			Expect(as.Delete(ctx, rem)).To(needs("abort"))
-			Expect(as.Create(ctx, answer(rem, rem.Spec.Plan.Policy.Name))).To(needs("approve"))
-			Expect(as.Create(ctx, answer(rem, other.Spec.Plan.Policy.Name))).To(
-				MatchError(ContainSubstring("is of policy")), "in the name of a policy that they may approve")
-
 			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Paused"}}`)).To(Succeed())
 			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(needs("pause"))
 			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":null}}`)).To(needs("pause"))
-			Expect(as.Create(ctx, answer(other, other.Spec.Plan.Policy.Name))).To(
-				Succeed(), "of the policy that they may approve")
+			Expect(merge(ctx, as, other, forging(yes, "Approve"))).To(Succeed(), "of the policy that they may approve")
+			Expect(suite.Get(ctx, other)).To(Succeed())
+			Expect(v1alpha1.Requests(other)).To(HaveExactElements(
+				HaveField("User", "asker-of-"+rem.Spec.Plan.Policy.Name)), "in their own name")
+			for name, how := range waysTo(ctx, as, other) {
+				Expect(how(`{"approval":{"decision":"Reject"}}`)).To(
+					MatchError(ContainSubstring("an answer can't be changed or taken back")), name)
+				if name != "apply" {
+					Expect(how(`{"approval":null}`)).To(
+						MatchError(ContainSubstring("an answer can't be changed or taken back")), name)
+				}
+			}
 			for _, typo := range []string{"paused", "abort", "undo", "retries"} {
 				body := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{%q:true}}`, typo))
 				Expect(suite.API.Patch(ctx, rem.DeepCopy(), body,
@@ -345,9 +357,8 @@ var _ = Describe("A user who may write plans and approvals", func() {
 			name := rem.Spec.Plan.Policy.Name
 			as := editor(ctx, "operator-of-"+name, verbOn("pause", "clusterregopolicies", name),
 				verbOn("abort", "clusterregopolicies", name), verbOn("undo", "clusterregopolicies", name))
-			Expect(merge(ctx, as, rem,
-				`{"spec":{"desiredState":"Paused","reason":"INC-42","requests":[{"action":"Pause","user":"bob","requestTime":"2026-01-01T00:00:00Z"}]}}`)).To(Succeed())
-			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running"}}`)).To(Succeed())
+			Expect(merge(ctx, as, rem, forging(`{"desiredState":"Paused","reason":"INC-42"}`, "Pause"))).To(Succeed())
+			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Running","reason":null}}`)).To(Succeed())
 			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Aborted","reason":"not today"}}`)).To(Succeed())
 			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Running"}}`)).To(
 				MatchError(ContainSubstring("can't be taken back")))
@@ -355,7 +366,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 			Expect(ended.Status.Message).To(
 				ContainSubstring("operator-of-" + name +
 					" has ended the rollout (spec.desiredState: Aborted): not today"))
-			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Undone"}}`)).To(
+			Expect(merge(ctx, as, rem, `{"spec":{"desiredState":"Undone","reason":null}}`)).To(
 				Succeed(), "what was aborted can be undone")
 			Expect(merge(ctx, suite.API, rem, `{"spec":{"desiredState":"Aborted"}}`)).To(
 				MatchError(ContainSubstring("can't be taken back")))
@@ -364,7 +375,7 @@ var _ = Describe("A user who may write plans and approvals", func() {
 
 			Expect(suite.Get(ctx, rem)).To(Succeed())
 			var said []string
-			for _, r := range rem.Spec.Requests {
+			for _, r := range v1alpha1.Requests(rem) {
 				said = append(said, fmt.Sprintf("%s by %s", r.Action, &r))
 			}
 			who := "operator-of-" + name

@@ -103,6 +103,7 @@ func (m *Memory) Update(_ context.Context, obj client.Object, _ ...client.Update
 		return err
 	}
 	obj.(*v1alpha1.RemediationBreaker).Spec.DeepCopyInto(&kept.Spec)
+	kept.Annotations = obj.GetAnnotations()
 	m.written(kept, obj)
 	return nil
 }

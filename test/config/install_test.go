@@ -87,9 +87,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 			"get clusterroles.rbac.authorization.k8s.io/evenkeel-manager":                  true,
 			"get clusterroles.rbac.authorization.k8s.io/cluster-admin":                     false,
 			"update clusterroles.rbac.authorization.k8s.io/evenkeel-manager":               false,
-			"create remediationapprovals.evenkeel.dev":                                     false,
-			"update remediationapprovals.evenkeel.dev":                                     false,
-			"update remediationapprovals.evenkeel.dev --subresource=status":                true,
+			"approve clusterregopolicies.evenkeel.dev":                                     false,
 		})
 	})
 

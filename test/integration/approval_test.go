@@ -4,6 +4,10 @@ package integration_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -13,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -97,22 +102,27 @@ var _ = Describe("The author of a policy", func() {
 	})
 })
 
-// answerTo is an answer to a plan.
-func answerTo(rem *v1alpha1.Remediation, decision v1alpha1.ApprovalDecision) *v1alpha1.RemediationApproval {
-	return &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"},
-		Spec: v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.RefTo(rem), Policy: rem.Spec.Plan.Policy.Name,
-			Decision: decision, Comment: "change 4711"}}
+// answer patches a plan with an answer to it, as people do, and returns the plan as it is then.
+func answer(ctx context.Context, as client.Client, rem *v1alpha1.Remediation, decision v1alpha1.ApprovalDecision,
+	change ...func(*v1alpha1.PlanApproval)) (*v1alpha1.Remediation, error) {
+	GinkgoHelper()
+	given := v1alpha1.PlanApproval{Decision: decision, Comment: "change 4711"}
+	for _, c := range change {
+		c(&given)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": rem.UID},
+		"spec": map[string]any{"approval": given}})
+	Expect(err).NotTo(HaveOccurred())
+	answered := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: rem.Name}}
+	return answered, as.Patch(ctx, answered, client.RawPatch(types.MergePatchType, patch))
 }
 
-// awaitAnswer waits until an answer is Ready, or not, for a reason.
-func awaitAnswer(ctx context.Context, a *v1alpha1.RemediationApproval, status metav1.ConditionStatus, reason string) {
+// approve answers a plan with a yes.
+func approve(ctx context.Context, as client.Client, rem *v1alpha1.Remediation,
+	change ...func(*v1alpha1.PlanApproval)) error {
 	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		g.Expect(suite.Get(ctx, a)).To(Succeed())
-		ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady)
-		g.Expect(ready).NotTo(BeNil())
-		g.Expect(string(ready.Status) + " " + ready.Reason).To(Equal(string(status) + " " + reason))
-	}).Should(Succeed())
+	_, err := answer(ctx, as, rem, v1alpha1.DecisionApprove, change...)
+	return err
 }
 
 var _ = Describe("A plan in mode Manual", func() {
@@ -152,62 +162,70 @@ var _ = Describe("A plan in mode Manual", func() {
 			rem := planned(ctx, distinct)
 			Expect(rem.Spec.Plan.Policy.Author).To(Equal("ann"))
 			Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonAwaitingApproval))
-			Expect(rem.Status.Message).To(
-				And(ContainSubstring("evenkeel rollout approve "+rem.Name), ContainSubstring("kubectl create -f -")))
+			Expect(rem.Status.Message).To(And(ContainSubstring("evenkeel rollout approve "+rem.Name),
+				ContainSubstring("kubectl patch remediation "+rem.Name+" --type=merge -p '")))
 			suite.AwaitEvent(ctx, "ApprovalRequested", rem.Name,
 				HavePrefix("3 targets of policy "+policy+" (owner platform) wait"))
 			waitsOn(ctx, rem)
 
 			By("refusing whoever may not answer")
-			err := user("zoe").Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))
+			err := approve(ctx, user("zoe"), rem)
 			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "%v", err)
-			Expect(err).To(MatchError(ContainSubstring(`cannot create resource "remediationapprovals"`)))
+			Expect(err).To(MatchError(ContainSubstring(`cannot patch resource "remediations"`)))
+			Expect(approve(ctx, suite.AsManager(), rem)).To(
+				MatchError(ContainSubstring("that needs the verb approve on clusterregopolicies/" + policy)))
 
-			By("refusing the author, whatever name the answer gives")
+			By("refusing the author, whatever name the record gives")
 			userWith(ctx, "ann", "evenkeel-approver")
-			forged := answerTo(rem, v1alpha1.DecisionApprove)
-			forged.Spec.Approver = "bob"
-			Expect(ann.Create(ctx, forged)).To(
-				MatchError(ContainSubstring("spec.approver: ann has written policy " + policy)))
+			forged := client.RawPatch(types.MergePatchType, fmt.Appendf(nil,
+				`{"spec":{"approval":{"decision":"Approve"}},"metadata":{"annotations":{%q:%q}}}`,
+				v1alpha1.AnnotationRequests, `{"user":"bob","action":"Approve","time":"2026-01-01T00:00:00Z"}`))
+			Expect(ann.Patch(ctx, rem.DeepCopy(), forged)).To(
+				MatchError(ContainSubstring("ann has written policy " + policy)))
 
-			By("refusing answers to what isn't this plan")
-			older := answerTo(rem, v1alpha1.DecisionApprove)
-			older.Spec.RemediationRef.UID = "older"
-			Expect(bob.Create(ctx, older)).To(MatchError(ContainSubstring("isn't the UID of Remediation " + rem.Name)))
-			none := answerTo(rem, v1alpha1.DecisionApprove)
-			none.Spec.RemediationRef.Name = "none"
-			Expect(bob.Create(ctx, none)).To(MatchError(ContainSubstring(`there is no Remediation "none"`)))
+			By("refusing answers to what isn't this plan, or to other changes")
+			older := rem.DeepCopy()
+			older.UID = "older"
+			Expect(approve(ctx, bob, older)).To(MatchError(ContainSubstring("metadata.uid")))
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(suite.Get(ctx, rem)).To(Succeed())
+				g.Expect(rem.Status.ProposalDigest).To(HavePrefix("sha256:"))
+			}).Should(Succeed())
+			Expect(approve(ctx, bob, rem, func(a *v1alpha1.PlanApproval) {
+				a.ProposalDigest = "sha256:" + strings.Repeat("0", 64)
+			})).To(MatchError(ContainSubstring("isn't the digest of the plan's changes, which is " +
+				rem.Status.ProposalDigest)))
+			_, err = answer(ctx, bob, rem, "Maybe")
+			Expect(err).To(MatchError(ContainSubstring(`supported values: "Approve", "Reject"`)))
 			waitsOn(ctx, rem)
+			Expect(v1alpha1.Requests(rem)).To(BeEmpty())
 
-			By("going on once another person has approved")
-			yes := answerTo(rem, v1alpha1.DecisionApprove)
-			yes.Spec.Approver = "cid"
-			Expect(bob.Create(ctx, yes)).To(Succeed())
-			Expect(yes.Spec.Approver).To(Equal("bob"))
+			By("going on once another person has approved, by the patch that the plan itself gives")
+			_, patch, _ := strings.Cut(rem.Status.Message, "--type=merge -p '")
+			_, _, err = suite.Kubectl(ctx, "", "patch", "remediation", rem.Name, "--as", "bob", "--type=merge", "-p",
+				strings.TrimSuffix(patch, "'"))
+			Expect(err).NotTo(HaveOccurred())
 			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
 			Expect(rem.Status.Counts.Done).To(BeEquivalentTo(3))
-			Expect(*rem.Status.Approval).To(
-				Equal(v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.RefTo(yes), Decision: v1alpha1.DecisionApprove,
-					Approver: "bob", Comment: "change 4711",
-					DecisionTime: metav1.NewMicroTime(yes.CreationTimestamp.Time)}))
-			awaitAnswer(ctx, yes, metav1.ConditionTrue, v1alpha1.ReasonInEffect)
-			Expect(yes.OwnerReferences).To(HaveLen(1))
-			Expect(yes.OwnerReferences[0].UID).To(Equal(rem.UID))
-			suite.AwaitEvent(ctx, "Approved", rem.Name, Equal("approved by bob: change 4711"))
+			Expect(rem.Spec.Approval.ProposalDigest).To(Equal(rem.Status.ProposalDigest))
+			Expect(rem.Annotations[v1alpha1.AnnotationRequests]).To(
+				MatchRegexp(`^{"user":"bob","action":"Approve","time":"[^"]+"}$`))
+			Expect(*rem.Status.Approval).To(Equal(v1alpha1.ApprovalRecord{Decision: v1alpha1.DecisionApprove,
+				Approver: "bob", DecisionTime: metav1.NewMicroTime(rem.AnsweredBy().RequestTime.Time)}))
+			suite.AwaitEvent(ctx, "Approved", rem.Name, Equal("approved by bob"))
 
-			By("keeping the record when the answer is gone")
-			Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionReject))).To(
-				MatchError(ContainSubstring("was answered already: Approve by bob")))
-			Expect(suite.API.Delete(ctx, yes)).To(Succeed())
-			Consistently(ctx, func(g Gomega) {
-				g.Expect(suite.Get(ctx, rem)).To(Succeed())
-				g.Expect(rem.Status.Approval).To(HaveValue(HaveField("Approver", "bob")))
-			}, "2s").Should(Succeed())
+			By("never taking another answer")
+			_, err = answer(ctx, bob, rem, v1alpha1.DecisionReject)
+			Expect(err).To(MatchError(ContainSubstring("an answer can't be changed or taken back")))
+			_, said, code := evenkeel(ctx, "rollout", "reject", rem.Name, "--as", "bob")
+			Expect(code).To(Equal(3))
+			Expect(said).To(ContainSubstring("it was answered already: Approve by bob"))
 		})
 
 	It("ends when it is rejected, and isn't made again", func(ctx context.Context) {
 		rem := planned(ctx)
-		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionReject))).To(Succeed())
+		_, err := answer(ctx, bob, rem, v1alpha1.DecisionReject)
+		Expect(err).NotTo(HaveOccurred())
 		rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAborted)
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonRejected))
 		Expect(rem.Status.Message).To(ContainSubstring("rejected by bob: change 4711"))
@@ -228,14 +246,17 @@ var _ = Describe("A plan in mode Manual", func() {
 				g.Expect(again.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
 			}).Should(Succeed())
 			Expect(again.Spec.Plan.Hash).To(Equal(first.Spec.Plan.Hash), "it is the same plan, of the same targets")
-			Expect(bob.Create(ctx, answerTo(first, v1alpha1.DecisionApprove))).To(
-				MatchError(ContainSubstring("isn't the UID of Remediation " + first.Name)))
-			unbound := answerTo(first, v1alpha1.DecisionApprove)
-			unbound.Spec.RemediationRef.UID = ""
-			Expect(bob.Create(ctx, unbound)).To(MatchError(ContainSubstring("spec.remediationRef.uid")))
+			Expect(approve(ctx, bob, first)).To(MatchError(ContainSubstring("metadata.uid")))
 			waitsOn(ctx, again)
-			Expect(bob.Create(ctx, answerTo(again, v1alpha1.DecisionApprove))).To(Succeed())
-			suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
+			said, errs, code := evenkeel(ctx, "rollout", "approve", again.Name, "--yes", "--comment", "change 4711",
+				"--as", "bob")
+			Expect(code).To(BeZero(), errs)
+			Expect(said).To(ContainSubstring("remediation " + again.Name + " approved by bob"))
+			rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
+			Expect(rem.Spec.Approval.ProposalDigest).To(Equal(rem.Status.ProposalDigest))
+			Expect(rem.Status.Approval.Comment).To(Equal("change 4711"))
+			history, _, _ := evenkeel(ctx, "rollout", "history", policy)
+			Expect(history).To(MatchRegexp(rem.Name + ` +\S+ \S+ +Approve +bob +change 4711`))
 		})
 
 	It("tells people when nobody answers in time, and takes a late answer", func(ctx context.Context) {
@@ -249,7 +270,7 @@ var _ = Describe("A plan in mode Manual", func() {
 		Expect(rem.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
 		suite.AwaitEvent(ctx, "ApprovalOverdue", rem.Name, HavePrefix("nobody has answered within 3s"))
 		Expect(patchedObjects(namespace)).To(BeEmpty())
-		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
+		Expect(approve(ctx, bob, rem)).To(Succeed())
 		suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
 	})
 
@@ -264,30 +285,58 @@ var _ = Describe("A plan in mode Manual", func() {
 		})
 
 		By("taking no answer while nobody can check it")
-		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
-			MatchError(ContainSubstring("failed calling webhook")))
+		Expect(approve(ctx, bob, rem)).To(MatchError(ContainSubstring("failed calling webhook")))
 
-		By("judging again what was given while an administrator had taken the webhooks away")
+		By("taking none in another's name while an administrator had taken the webhooks away")
 		named := metav1.ObjectMeta{Name: "evenkeel"}
 		Expect(suite.API.Delete(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: named})).To(
 			Succeed())
 		Expect(suite.API.Delete(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named})).To(
 			Succeed())
-		authors, nameless := answerTo(rem, v1alpha1.DecisionApprove), answerTo(rem, v1alpha1.DecisionApprove)
-		authors.Spec.Approver = "ann"
-		for _, a := range []*v1alpha1.RemediationApproval{authors, nameless} {
-			// The API server takes a moment to learn that nobody is to be asked.
-			Eventually(ctx, func() error { return suite.API.Create(ctx, a) }).Should(Succeed())
+		userWith(ctx, "ann", "evenkeel-approver")
+		recorded := func(spec, user string) client.Patch {
+			line := fmt.Sprintf(`{"user":%q,"action":"Approve","time":%q}`, user, time.Now().UTC().Format(time.RFC3339))
+			return client.RawPatch(types.MergePatchType, fmt.Appendf(nil,
+				`{"spec":%s,"metadata":{"annotations":{%q:%q}}}`, spec, v1alpha1.AnnotationRequests, line))
 		}
+		const yes = `{"approval":{"decision":"Approve"}}`
+		// The API server takes a moment to learn that nobody is to be asked.
+		Eventually(ctx, func() error { return ann.Patch(ctx, rem.DeepCopy(), recorded(yes, "bob")) }).Should(
+			MatchError(ContainSubstring("user ann may not change who asked for what")))
+		Expect(ann.Patch(ctx, rem.DeepCopy(), recorded(`{}`, "ann"))).To(
+			MatchError(ContainSubstring("user ann may not change who asked for what")),
+			"nor without asking for anything")
+		Expect(approve(ctx, suite.AsManager(), rem)).To(MatchError(ContainSubstring("that needs the verb approve")))
+
+		By("judging again what was given meanwhile")
+		Expect(ann.Patch(ctx, rem.DeepCopy(), recorded(yes, "ann"))).To(Succeed(), "in her own name, with the verb")
 		Expect(manager.Start(ctx)).To(Succeed())
 		suite.AwaitAdmission(ctx)
-		awaitAnswer(ctx, authors, metav1.ConditionFalse, v1alpha1.ReasonSelfApproval)
-		awaitAnswer(ctx, nameless, metav1.ConditionFalse, v1alpha1.ReasonApproverUnknown)
+		refused := awaitReason(ctx, policy, v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonApproverRefused)
+		Expect(refused.Status.Message).To(
+			ContainSubstring("the answer doesn't count: ann has written policy " + policy))
+		approved := meta.FindStatusCondition(refused.Status.Conditions, v1alpha1.ConditionApproved)
+		Expect(approved).To(HaveValue(And(HaveField("Status", metav1.ConditionFalse),
+			HaveField("Reason", v1alpha1.ReasonApproverRefused))))
 		waitsOn(ctx, rem)
 
-		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
-		rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
-		Expect(rem.Status.Approval.Approver).To(Equal("bob"))
-		Expect(suite.Plans(ctx, policy)).To(HaveLen(1))
+		By("planning again once it is aborted, for another person to approve")
+		oncall := userWith(ctx, "dana", "evenkeel-operator")
+		mergePatch(ctx, oncall, refused, `{"spec":{"desiredState":"Aborted","reason":"not ann's"}}`)
+		suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAborted)
+		mergePatch(ctx, oncall, refused, `{"spec":{"retryToken":"1"}}`)
+		again := &v1alpha1.Remediation{}
+		Eventually(ctx, func(g Gomega) {
+			plans := suite.Plans(ctx, policy)
+			g.Expect(plans).To(HaveLen(2))
+			again = &plans[slices.IndexFunc(plans, func(p v1alpha1.Remediation) bool { return p.Name != rem.Name })]
+			g.Expect(again.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
+		}).Should(Succeed())
+		Expect(approve(ctx, bob, again)).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, again)).To(Succeed())
+			g.Expect(again.Status.Phase).To(Equal(v1alpha1.PhaseSucceeded))
+		}).Should(Succeed())
+		Expect(again.Status.Approval.Approver).To(Equal("bob"))
 	})
 })

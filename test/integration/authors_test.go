@@ -80,8 +80,8 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 			g.Expect(rem.Spec.Plan.Policy.Generation).To(Equal(generation))
 		}).Should(Succeed())
 		for name, as := range users {
-			Expect(as.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
-				MatchError(ContainSubstring("spec.approver: " + name + " has written policy " + policy)))
+			Expect(approve(ctx, as, rem)).To(
+				MatchError(ContainSubstring(name + " has written policy " + policy)))
 		}
 		return rem
 	}
@@ -93,7 +93,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		Expect(rem.Spec.Plan.Policy.Author).To(Equal("bob"))
 		Expect(rem.Spec.Plan.Policy.Authors).To(Equal([]string{"ann", "bob"}))
 		Expect(rem.Status.Message).To(ContainSubstring("who hasn't written the policy (as ann, bob have)"))
-		Expect(cid.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
+		Expect(approve(ctx, cid, rem)).To(Succeed())
 		suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
 	})
 
@@ -141,9 +141,9 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		var rem *v1alpha1.Remediation
 		Eventually(ctx, func(g Gomega) {
 			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-			g.Expect(ann.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
-				MatchError(ContainSubstring("spec.approver: ann has written policy")))
-			g.Expect(cid.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+			g.Expect(approve(ctx, ann, rem)).To(
+				MatchError(ContainSubstring("ann has written policy")))
+			g.Expect(approve(ctx, cid, rem)).To(
 				MatchError(ContainSubstring("more people have changed policy " + policy)))
 		}).Should(Succeed())
 	})

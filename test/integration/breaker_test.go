@@ -125,7 +125,9 @@ var _ = Describe("A circuit breaker", func() {
 		alice := userWith(ctx, "alice", operators(ctx))
 		cb := breakerOf(ctx, name)
 		mergePatch(ctx, alice, cb,
-			`{"spec":{"resetToken":"1","reason":"the import was meant","requests":[{"action":"Reset","token":"1","user":"bob","requestTime":"2026-01-01T00:00:00Z"}]}}`)
+			fmt.Sprintf(`{"spec":{"resetToken":"1","reason":"the import was meant"},"metadata":{"annotations":{%q:%q}}}`,
+				v1alpha1.AnnotationRequests,
+				`{"user":"bob","action":"Reset","time":"2026-01-01T00:00:00Z","token":"1"}`))
 		cb = awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.LastHandledResetToken).To(Equal("1"))
 		})

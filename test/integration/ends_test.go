@@ -39,8 +39,9 @@ var _ = Describe("A pause with an end", func() {
 		rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonPaused)
 		Expect(rem.Status.Message).To(And(ContainSubstring("until "+end.Format(time.RFC3339)),
 			ContainSubstring("INC-42")))
-		Expect(rem.Spec.Requests).To(HaveLen(1))
-		Expect(rem.Spec.Requests[0].What()).To(Equal("Pause until " + end.Format(time.RFC3339)))
+		asked := v1alpha1.Requests(rem)
+		Expect(asked).To(HaveLen(1))
+		Expect(asked[0].What()).To(Equal("Pause until " + end.Format(time.RFC3339)))
 		Consistently(ctx, func() []string { return patchedObjects(namespace) }, time.Until(end)-time.Second).Should(
 			HaveLen(1))
 		rem = suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSucceeded)

@@ -91,12 +91,12 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 				ContainSubstring("mode: the policy asks for Automatic, the administrator allows Manual"))
 
 			By("refusing the author, though the policy doesn't")
-			Expect(ann.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+			Expect(approve(ctx, ann, rem)).To(
 				MatchError(ContainSubstring("the cluster's administrator requires that somebody else approves")))
 			Expect(fixed(ctx)).To(BeZero())
 
 			By("going on once another has approved")
-			Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
+			Expect(approve(ctx, bob, rem)).To(Succeed())
 			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
 			Expect(fixed(ctx)).To(Equal(5))
 			Expect(rem.Status.CompletionTime.Sub(rem.Status.Approval.DecisionTime.Time)).To(
@@ -116,13 +116,13 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 			rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
 			Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
 			for _, anybody := range []client.Client{ann, bob} {
-				Expect(anybody.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+				Expect(approve(ctx, anybody, rem)).To(
 					MatchError(ContainSubstring("who has written it only the repository knows")))
 			}
 
 			By("refusing them also once somebody has taken the source's label off")
 			editAs(ctx, ann, policy, func(p *v1alpha1.ClusterRegoPolicy) { delete(p.Labels, v1alpha1.LabelSourceName) })
-			Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+			Expect(approve(ctx, bob, rem)).To(
 				MatchError(ContainSubstring("who has written it only the repository knows")))
 			Expect(fixed(ctx)).To(BeZero())
 		})

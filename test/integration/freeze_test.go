@@ -99,20 +99,20 @@ var _ = Describe("A freeze of the whole cluster", func() {
 			Expect(code).To(Equal(0), said)
 			rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonBreakerOpen)
 			Expect(states(ctx)).To(HaveEach("bad"))
-			Expect(rem.Spec.Requests).To(HaveLen(1))
-			Expect(rem.Spec.Requests[0]).To(And(HaveField("Action", v1alpha1.ActionOverrideWindows),
-				HaveField("Reason", "INC-42: exploited now"),
-				HaveField("User", Not(BeEmpty()))))
+			asked := v1alpha1.Requests(rem)
+			Expect(asked).To(HaveLen(1))
+			Expect(asked[0]).To(And(HaveField("Action", v1alpha1.ActionOverrideWindows),
+				HaveField("Reason", "INC-42: exploited now"), HaveField("User", Not(BeEmpty()))))
 			out, _, _ := evenkeel(ctx, "rollout", "get", rem.Name)
-			Expect(out).To(ContainSubstring("windows and freezes are overridden by " + rem.Spec.Requests[0].String()))
+			Expect(out).To(ContainSubstring("windows and freezes are overridden by " + asked[0].String()))
 			out, _, _ = evenkeel(ctx, "rollout", "history", namespace)
-			Expect(out).To(ContainSubstring("OverrideWindows by " + rem.Spec.Requests[0].String()))
+			Expect(out).To(ContainSubstring("OverrideWindows by " + asked[0].String()))
 
 			By("taken back")
 			_, said, code = evenkeel(ctx, "rollout", "override-windows", rem.Name, "--undo", "--reason", "it is over")
 			Expect(code).To(Equal(0), said)
 			rem = awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonFrozen)
-			Expect(rem.Spec.Requests).To(ContainElement(HaveField("Action", v1alpha1.ActionRespectWindows)))
+			Expect(v1alpha1.Requests(rem)).To(ContainElement(HaveField("Action", v1alpha1.ActionRespectWindows)))
 
 			By("given again, with the breaker closed")
 			_, said, code = evenkeel(ctx, "rollout", "override-windows", rem.Name, "--reason", "INC-43")

@@ -281,21 +281,36 @@ var _ = Describe("An override of a policy", func() {
 			Expect(code).To(BeZero(), "%s", errs)
 			o := overrideOf(namespace)
 			Expect(suite.Get(ctx, o)).To(Succeed())
-			Expect(o.Spec.Requests).To(HaveExactElements(And(HaveField("User", with), HaveField("Reason", "INC-42"))))
+			Expect(v1alpha1.Requests(o)).To(
+				HaveExactElements(And(HaveField("User", with), HaveField("Reason", "INC-42"))))
 			_, _, err = suite.Kubectl(ctx, "", "delete", "policyoverride", namespace, "--as", without)
 			Expect(err).To(MatchError(ContainSubstring("that needs the verb override")))
 			Expect(suite.Get(ctx, o)).To(Succeed(), "it is still there")
 			_, _, err = suite.Kubectl(ctx, "", "patch", "policyoverride", namespace, "--as", with, "--type=merge",
-				"-p", `{"spec":{"requests":[]}}`)
+				"-p", `{"metadata":{"annotations":{"evenkeel.dev/requests":null}}}`)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(suite.Get(ctx, o)).To(Succeed())
-			Expect(o.Spec.Requests).To(HaveLen(1), "nobody takes themselves off the record")
+			Expect(v1alpha1.Requests(o)).To(HaveLen(1), "nobody takes themselves off the record")
 			Expect(suite.API.Delete(ctx, o)).To(Succeed())
 
 			_, _, err = suite.Kubectl(ctx, forged, "create", "--as", with, "-f", "-")
 			Expect(err).NotTo(HaveOccurred())
 			Expect(suite.Get(ctx, o)).To(Succeed())
-			Expect(o.Spec.Requests).To(HaveExactElements(HaveField("User", with)), "a forged name is replaced")
+			Expect(v1alpha1.Requests(o)).To(HaveExactElements(HaveField("User", with)), "a forged name is replaced")
+
+			By("taking the same manifest, applied again, for no request: it holds what Git says, and why")
+			for range 2 {
+				_, _, err = suite.Kubectl(ctx, forged, "apply", "--server-side", "--force-conflicts", "--as", with,
+					"-f", "-")
+				Expect(err).NotTo(HaveOccurred())
+			}
+			_, _, err = suite.Kubectl(ctx, forged, "replace", "--as", with, "-f", "-")
+			Expect(err).NotTo(HaveOccurred())
+			again := overrideOf(namespace)
+			Expect(suite.Get(ctx, again)).To(Succeed())
+			Expect(v1alpha1.Requests(again)).To(Equal(v1alpha1.Requests(o)))
+			Expect(again.Generation).To(Equal(o.Generation))
+			Expect(again.Spec.Reason).To(Equal("because"))
 			Expect(suite.API.Delete(ctx, o)).To(Succeed())
 			_, _, err = suite.Kubectl(ctx, manifestOf(ctx, namespace, "200h", "zoe"), "create", "--as", with, "-f", "-")
 			Expect(err).To(MatchError(ContainSubstring("7 days at most")))
@@ -308,7 +323,8 @@ func manifestOf(ctx context.Context, policy, lasts, user string) string {
 	d, err := time.ParseDuration(lasts)
 	Expect(err).NotTo(HaveOccurred())
 	end := time.Now().Add(d).UTC().Format(time.RFC3339)
-	return `{apiVersion: evenkeel.dev/v1alpha1, kind: PolicyOverride, metadata: {name: ` + policy + `}, ` +
+	return `{apiVersion: evenkeel.dev/v1alpha1, kind: PolicyOverride, metadata: {name: ` + policy + `, annotations: ` +
+		`{evenkeel.dev/requests: '{"user":"` + user + `","action":"Override","time":"2026-01-01T00:00:00Z"}'}}, ` +
 		`spec: {policyUID: ` + string(suite.Policy(ctx, policy).UID) + `, admissionAction: Warn, expirationTime: "` +
-		end + `", reason: because, requests: [{action: Override, user: ` + user + `, time: "2026-01-01T00:00:00Z"}]}}`
+		end + `", reason: because}}`
 }

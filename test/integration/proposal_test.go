@@ -75,13 +75,12 @@ var _ = Describe("What a plan in mode Manual would change", func() {
 			_, errs, code = evenkeel(ctx, "rollout", "approve", rem.Name, "--as", "cleo", "--digest", other)
 			Expect(code).NotTo(Equal(0))
 			Expect(errs).To(ContainSubstring("review them before you answer"))
-			wrong := answerTo(rem, v1alpha1.DecisionApprove)
-			wrong.Spec.ProposalDigest = other
-			Expect(approver.Create(ctx, wrong)).To(Succeed())
-			awaitAnswer(ctx, wrong, metav1.ConditionFalse, v1alpha1.ReasonProposalMismatch)
-			malformed := answerTo(rem, v1alpha1.DecisionApprove)
-			malformed.Spec.ProposalDigest = "latest"
-			Expect(approver.Create(ctx, malformed)).To(MatchError(ContainSubstring("spec.proposalDigest")))
+			for given, why := range map[string]string{
+				other:    "isn't the digest of the plan's changes, which is " + digest,
+				"latest": "spec.approval.proposalDigest in body should match"} {
+				Expect(approve(ctx, approver, rem, func(a *v1alpha1.PlanApproval) { a.ProposalDigest = given })).To(
+					MatchError(ContainSubstring(why)))
+			}
 			Expect(suite.Get(ctx, rem)).To(Succeed())
 			Expect(rem.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
 
@@ -115,7 +114,7 @@ var _ = Describe("What a plan in mode Manual would change", func() {
 			later, text := digestShown(ctx, next, "cleo")
 			Expect(later).NotTo(Equal(digest))
 			Expect(text).To(ContainSubstring(`/data/state: "worst" → "good"`))
-			Expect(approver.Create(ctx, answerTo(next, v1alpha1.DecisionApprove))).To(Succeed())
+			Expect(approve(ctx, approver, next)).To(Succeed())
 			Eventually(ctx, func() map[string]string { return states(ctx, namespace) }).Should(
 				HaveKeyWithValue("odd", "good"))
 		})
@@ -149,7 +148,8 @@ remediation contains {"action": "patch", "ops": [
 			Expect(text).NotTo(ContainSubstring(hidden))
 			Expect(raw).NotTo(ContainSubstring(hidden))
 		}
-		Expect(approver.Create(ctx, answerTo(rem, v1alpha1.DecisionReject))).To(Succeed())
+		_, err := answer(ctx, approver, rem, v1alpha1.DecisionReject)
+		Expect(err).NotTo(HaveOccurred())
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseAborted)
 	})
 })

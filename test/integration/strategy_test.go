@@ -146,11 +146,11 @@ var _ = Describe("A strategy that policies share", func() {
 		changeStrategy(ctx, sue, name, func(s *v1alpha1.RemediationStrategy) {
 			s.Spec.Approval.RequireDistinctApprover = false
 		})
-		Expect(sue.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+		Expect(approve(ctx, sue, rem)).To(
 			MatchError(ContainSubstring("sue has written RemediationStrategy " + name)))
 
 		By("taking the answer of somebody who has written neither, to the plan as it was made")
-		Expect(bob.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
+		Expect(approve(ctx, bob, rem)).To(Succeed())
 		done := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseSucceeded)
 		Expect(done.UID).To(Equal(rem.UID))
 		Expect(done.Spec.Plan.Strategy.Approval.RequireDistinctApprover).To(BeTrue())

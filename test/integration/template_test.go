@@ -235,11 +235,11 @@ var _ = Describe("Whoever has changed the template of a policy", func() {
 			g.Expect(rem.Spec.Plan.Policy.Revision).NotTo(Equal(before.Spec.Plan.Policy.Revision))
 		}).Should(Succeed())
 		for name, as := range map[string]client.Client{"ann": ann, "bob": bob} {
-			Expect(as.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(
+			Expect(approve(ctx, as, rem)).To(
 				MatchError(ContainSubstring(
-					"spec.approver: " + name + " has written policy " + policy + " or its RegoTemplate " + template)))
+					name + " has written policy " + policy + " or its RegoTemplate " + template)))
 		}
-		Expect(cid.Create(ctx, answerTo(rem, v1alpha1.DecisionApprove))).To(Succeed())
+		Expect(approve(ctx, cid, rem)).To(Succeed())
 		suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
 	})
 })

@@ -116,7 +116,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 			ContainSubstring("4 reverted, 0 in conflict (Undone)")))
 		Expect(states(ctx, namespace)).To(Equal(before))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
-		Expect(rem.Spec.AskedBy()).NotTo(BeNil())
+		Expect(rem.AskedBy()).NotTo(BeNil())
 		Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonUndone))
 		suite.AwaitEvent(ctx, "RolledBack", rem.Name, ContainSubstring("4 writes undone"))
 
@@ -133,7 +133,7 @@ var _ = Describe("Undoing a plan that has ended", func() {
 		Expect(states(ctx, namespace)).To(Equal(before), "what was undone stays undone")
 		out, _, _ = evenkeel(ctx, "rollout", "history", namespace)
 		Expect(out).To(MatchRegexp(`%s +%s +\S+ +RolledBack +Undone .* 4 +0 +0 +4 +0 +- +%s`, rem.Name, namespace,
-			rem.Spec.AskedBy().User))
+			rem.AskedBy().User))
 
 		By("every view says the same: undone as a person wanted, and no failure")
 		ready := meta.FindStatusCondition(rem.Status.Conditions, v1alpha1.ConditionReady)
@@ -163,10 +163,11 @@ var _ = Describe("Undoing a plan that has ended", func() {
 				MatchError(ContainSubstring("an abort or an undo can't be taken back")))
 		}
 		forged := client.RawPatch(types.MergePatchType,
-			[]byte(`{"spec":{"requests":[{"action":"Undo","user":"mallory","requestTime":"2026-01-01T00:00:00Z"}]}}`))
+			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationRequests,
+				`{"user":"mallory","action":"Undo","time":"2026-01-01T00:00:00Z"}`))
 		asked := rem.DeepCopy()
 		Expect(suite.API.Patch(ctx, asked, forged)).To(Succeed())
-		Expect(asked.Spec.Requests).To(Equal(rem.Spec.Requests))
+		Expect(v1alpha1.Requests(asked)).To(Equal(v1alpha1.Requests(rem)))
 		_, stderr, code := evenkeel(ctx, "rollout", "undo", rem.Name)
 		Expect(code).To(Equal(3))
 		Expect(stderr).To(ContainSubstring("has been undone (RolledBack)"))

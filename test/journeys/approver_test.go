@@ -84,8 +84,8 @@ var _ = Describe("Whoever approves", func() {
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAwaitingApproval)
 			robin := enters("robin")
 			robin.may(ctx, "evenkeel-viewer", "")
-			robin.ends(ctx, 3, "evenkeel rollout reject "+rem.Name+" --comment no", `User "robin" cannot create `+
-				`resource "remediationapprovals"`, "ask for that permission: ClusterRole evenkeel-approver grants it")
+			robin.ends(ctx, 3, "evenkeel rollout reject "+rem.Name+" --comment no", `User "robin" cannot patch `+
+				`resource "remediations"`, "evenkeel-approver to answer plans")
 
 			carol := enters("carol")
 			carol.may(ctx, "evenkeel-approver", "")
@@ -94,9 +94,10 @@ var _ = Describe("Whoever approves", func() {
 			got := carol.repeats(ctx, "evenkeel rollout get "+rem.Name, "Aborted (Rejected)")
 			Expect(got).To(And(ContainSubstring("rejected by carol: CHG-8: not before the release"),
 				ContainSubstring("0 done, 0 in flight, 0 pending, 2 skipped")))
-			carol.ends(ctx, 3, "evenkeel rollout reject "+rem.Name, "Remediation "+rem.Name+" was answered already: "+
-				"Reject by carol", "an answer can't be changed; for a new plan, which awaits an answer again: "+
-				"evenkeel rollout retry "+rem.Name)
+			carol.ends(ctx, 3, "evenkeel rollout reject "+rem.Name,
+				"remediation "+rem.Name+": it was answered already: Reject by carol",
+				"an answer can't be changed; for a new plan, which awaits an answer again: evenkeel rollout retry "+
+					rem.Name)
 			Expect(carol.succeeds(ctx, "evenkeel rollout history "+policy.Name)).To(
 				MatchRegexp(rem.Name + ` +\S+ \S+ +Reject +carol +CHG-8: not before the release`))
 

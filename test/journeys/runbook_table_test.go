@@ -65,10 +65,9 @@ func rows() map[string][]row {
 			{command: `evenkeel rollout approve NAME --comment "why"`, in: "unanswered", says: "approve",
 				by: approver},
 			inspect(`kubectl get clusterrolebindings -o wide | grep evenkeel-approver`, "kim"),
-			{command: `kubectl create -f -`, not: "the next prints the whole line, of which it is the end"},
+			{command: `kubectl patch remediation`, not: "the next prints the whole line, of which it is the beginning"},
 			{command: `kubectl get remediation NAME -o jsonpath='{.status.message}'`, in: "unanswered too",
-				says: "kubectl create -f -"},
-			{command: `kubectl get remediationapprovals -o wide`, says: "Approve"},
+				says: "kubectl patch remediation"},
 			giveUp("unanswered too"),
 		},
 		"breaker-open": {
@@ -114,7 +113,7 @@ func rows() map[string][]row {
 		},
 		"policy-overridden": {
 			{command: `kubectl get policyoverrides`, says: "Warn"},
-			{command: `kubectl get policyoverride NAME -o jsonpath='{.spec.requests}'`, in: "overridden", says: "INC-42"},
+			{command: `kubectl get policyoverride NAME -o jsonpath='{.metadata.annotations.evenkeel\.dev/requests}'`, in: "overridden", says: "INC-42"},
 			{command: `evenkeel policy override NAME --clear`, in: "overridden", says: "no longer overridden"},
 			{command: `evenkeel policy override`, not: "it is only named"},
 		},

@@ -16,6 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -161,8 +162,8 @@ func (s *story) answer(a circuit.Answer) {
 
 func (s *story) reset(by, reason string) {
 	s.cb.Spec.ResetToken += "again"
-	s.cb.Spec.Requests = []v1alpha1.RequestRecord{
-		{Action: v1alpha1.ActionReset, Token: s.cb.Spec.ResetToken, User: by, Reason: reason}}
+	recorded.Requests(&s.cb, []v1alpha1.RequestRecord{
+		{Action: v1alpha1.ActionReset, Token: s.cb.Spec.ResetToken, User: by, Reason: reason}}...)
 	st, _ := circuit.Reset(&s.cb, s.now)
 	s.become(by+" resets the breaker", st)
 }

@@ -68,7 +68,7 @@ func Reset(cb *v1alpha1.RemediationBreaker, now time.Time) (st v1alpha1.Remediat
 		return *cb.Status.DeepCopy(), false
 	}
 	by, reason := v1alpha1.UnknownUser, "none was recorded"
-	if asked := v1alpha1.TokenRequest(cb.Spec.Requests, v1alpha1.ActionReset, token); asked != nil {
+	if asked := v1alpha1.TokenRequest(v1alpha1.Requests(cb), v1alpha1.ActionReset, token); asked != nil {
 		by, reason = asked.User, asked.Reason
 	}
 	out := v1alpha1.RemediationBreakerStatus{ObservedGeneration: cb.Status.ObservedGeneration,

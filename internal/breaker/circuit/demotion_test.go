@@ -13,6 +13,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // openedAt is a breaker that has opened at the times after start.
@@ -91,8 +92,8 @@ func asked(st v1alpha1.RemediationBreakerStatus, token, by string) *v1alpha1.Rem
 	cb := breaker("", st)
 	cb.Spec.ResetToken = token
 	if by != "" {
-		cb.Spec.Requests = []v1alpha1.RequestRecord{
-			{Action: v1alpha1.ActionReset, Token: token, Reason: "the registry is back.", User: by}}
+		recorded.Requests(cb, []v1alpha1.RequestRecord{
+			{Action: v1alpha1.ActionReset, Token: token, Reason: "the registry is back.", User: by}}...)
 	}
 	return cb
 }

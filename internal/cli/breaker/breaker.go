@@ -90,7 +90,7 @@ func breakerState(cb *v1alpha1.RemediationBreaker, now time.Time) (state v1alpha
 	if cb.Spec.ForcedOpen(now) {
 		return v1alpha1.BreakerOpen, string(v1alpha1.BreakerForcedOpen),
 			fmt.Sprintf("held open by a person%s (%s): evenkeel breaker close %s",
-				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.Spec.ForcedBy(), cb.Name)
+				v1alpha1.UntilText(cb.Spec.ForcedOpenUntilTime), cb.ForcedBy(), cb.Name)
 	}
 	return cmp.Or(cb.Status.State, v1alpha1.BreakerClosed), cb.Status.Reason, cb.Status.Message
 }

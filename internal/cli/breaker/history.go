@@ -22,7 +22,8 @@ func newHistoryCommand(flags *connect.Flags) *cobra.Command {
 		Short: "Show who forced open, released or reset circuit breakers, and why",
 		Long: `History lists what people have asked of circuit breakers, or of one: when, who and why, the
 latest ten of each. What a breaker did by itself is in its events and in
-the metrics. -o json and yaml print the breakers whole: what was asked for is in spec.requests.`,
+the metrics. -o json and yaml print the breakers whole: what was asked for is in the
+annotation evenkeel.dev/requests.`,
 		Example: `  evenkeel breaker history
   evenkeel breaker history global
   evenkeel breaker history -o json`,
@@ -62,6 +63,6 @@ func history(ctx context.Context, c client.Reader, args []string, o *output.Flag
 func printHistory(breakers []v1alpha1.RemediationBreaker, out io.Writer) error {
 	return request.PrintActsOf(out, "BREAKER", "Nobody has held a circuit breaker open or reset one.", breakers,
 		func(b *v1alpha1.RemediationBreaker) (string, []v1alpha1.RequestRecord) {
-			return b.Name, b.Spec.Requests
+			return b.Name, v1alpha1.Requests(b)
 		})
 }

@@ -16,6 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/output"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func TestHistoryOfBreakersTellsWhoAskedForWhatAndWhy(t *testing.T) {
@@ -25,7 +26,7 @@ func TestHistoryOfBreakersTellsWhoAskedForWhatAndWhy(t *testing.T) {
 	}
 	breaker := func(name string, records ...v1alpha1.RequestRecord) v1alpha1.RemediationBreaker {
 		cb := v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		cb.Spec.Requests = records
+		recorded.Requests(&cb, records...)
 		return cb
 	}
 	for name, tc := range map[string]struct {
@@ -68,7 +69,7 @@ func TestHistoryOfBreakersIsReadByPrograms(t *testing.T) {
 	}
 	global, other := &v1alpha1.RemediationBreaker{}, &v1alpha1.RemediationBreaker{}
 	global.Name, other.Name = "global", "policy-a"
-	global.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42"}}
+	recorded.Requests(global, v1alpha1.RequestRecord{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42"})
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(global, other).Build()
 	for _, tc := range []struct {
 		args []string
@@ -80,7 +81,7 @@ func TestHistoryOfBreakersIsReadByPrograms(t *testing.T) {
 		if err != nil || json.Unmarshal(out.Bytes(), &got) != nil {
 			t.Fatalf("error %v, printed\n%s", err, out.String())
 		}
-		if len(got.Items) != tc.want || got.Items[0].Spec.Requests[0].Reason != "INC-42" ||
+		if len(got.Items) != tc.want || v1alpha1.Requests(&got.Items[0])[0].Reason != "INC-42" ||
 			got.Items[0].Kind != "RemediationBreaker" {
 			t.Errorf("of %v: %s", tc.args, out.String())
 		}

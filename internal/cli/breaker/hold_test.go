@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/test/commandline"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // clusterOf is a cluster with a breaker; with old definitions it drops the end of a hold.
@@ -82,11 +83,11 @@ func TestTheListSaysUntilWhen(t *testing.T) {
 	end := metav1.NewTime(time.Date(2027, 1, 7, 8, 0, 0, 0, time.UTC))
 	cb := v1alpha1.RemediationBreaker{ObjectMeta: metav1.ObjectMeta{Name: "global"},
 		Spec: v1alpha1.RemediationBreakerSpec{Mode: v1alpha1.BreakerForcedOpen, ForcedOpenUntilTime: &end,
-			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal},
-			Requests: []v1alpha1.RequestRecord{
-				{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42", UntilTime: &end}}},
+			Scope: v1alpha1.BreakerScope{Type: v1alpha1.BreakerScopeGlobal}},
 		Status: v1alpha1.RemediationBreakerStatus{State: v1alpha1.BreakerClosed, Reason: "WithinLimits",
 			Message: "fine"}}
+	recorded.Requests(&cb, v1alpha1.RequestRecord{Action: v1alpha1.ActionForceOpen, User: "ann", Reason: "INC-42",
+		UntilTime: &end})
 	for left, want := range map[time.Duration]string{
 		1: "global Global Open ForcedOpen 0 of 0 - held open by a person until 2027-01-07T08:00:00Z (ann: INC-42): " +
 			"evenkeel breaker close global",

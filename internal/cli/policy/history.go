@@ -25,7 +25,7 @@ func newHistoryCommand(flags *connect.Flags) *cobra.Command {
 		Long: `History lists how people have overridden policies, or one: when, who and why, the latest ten of
 each. An override goes with its policy, and so does what was asked of it. What is overridden now, and until
 when, kubectl get policyoverrides says. -o json and yaml print the overrides whole: what was asked for is in
-spec.requests.`,
+the annotation evenkeel.dev/requests.`,
 		Example: `  evenkeel policy history
   evenkeel policy history privileged-containers -o yaml`,
 		Args: command.TakesArguments(0, 1, "policy; see kubectl get rego"),
@@ -81,5 +81,7 @@ func overridesOf(ctx context.Context, c client.Reader, args []string) (*v1alpha1
 func printHistory(overrides []v1alpha1.PolicyOverride, out io.Writer) error {
 	return request.PrintActsOf(out, "POLICY", "Nobody has overridden a policy: evenkeel policy override NAME does so.",
 		overrides,
-		func(o *v1alpha1.PolicyOverride) (string, []v1alpha1.RequestRecord) { return o.Name, o.Spec.Requests })
+		func(o *v1alpha1.PolicyOverride) (string, []v1alpha1.RequestRecord) {
+			return o.Name, v1alpha1.Requests(o)
+		})
 }

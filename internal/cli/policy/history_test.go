@@ -15,6 +15,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/output"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // TestTheHistoryOfOverridesTellsWhoAskedForWhatAndWhy of one policy or of all, and keeps a mistyped name from passing
@@ -30,7 +31,7 @@ func TestTheHistoryOfOverridesTellsWhoAskedForWhatAndWhy(t *testing.T) {
 	}
 	override := func(name string, records ...v1alpha1.RequestRecord) *v1alpha1.PolicyOverride {
 		o := &v1alpha1.PolicyOverride{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		o.Spec.Requests = records
+		recorded.Requests(o, records...)
 		return o
 	}
 	calm := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "calm"}}
@@ -84,7 +85,7 @@ func TestTheHistoryOfOverridesTellsWhoAskedForWhatAndWhy(t *testing.T) {
 	var read v1alpha1.PolicyOverrideList
 	err = (&output.Flag{Format: output.JSON}).Objects(&out, list, nil)
 	if err != nil || json.Unmarshal(out.Bytes(), &read) != nil || len(read.Items) != 2 ||
-		read.Items[1].Spec.Requests[0].User != "ann" {
+		v1alpha1.Requests(&read.Items[1])[0].User != "ann" {
 		t.Errorf("-o json: %v\n%s", err, out.String())
 	}
 }

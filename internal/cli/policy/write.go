@@ -58,7 +58,7 @@ func write(ctx context.Context, c client.Client, asked *v1alpha1.PolicyOverride)
 // CustomResourceDefinition of another version drops fields without a word, and a manager of
 // an earlier one records nobody.
 func lost(asked, stored *v1alpha1.PolicyOverride) string {
-	switch by := stored.Spec.Asked(); {
+	switch by := stored.Asked(); {
 	case stored.Spec.PolicyUID != asked.Spec.PolicyUID || stored.Spec.AdmissionAction != asked.Spec.AdmissionAction ||
 		!stored.Spec.ExpirationTime.Equal(&asked.Spec.ExpirationTime):
 		return "the API server has dropped fields of PolicyOverride " + asked.Name

@@ -36,13 +36,14 @@ func SpecUntil(field string, value any, end string, until *metav1.Time, reason s
 	return change
 }
 
-// Patch merges a change into an object.
+// Patch merges a change into an object. A CustomResourceDefinition that is older than this program refuses it.
 func Patch(ctx context.Context, c client.Client, obj client.Object, change map[string]any) error {
 	raw, err := json.Marshal(change)
 	if err != nil {
 		return err
 	}
-	return c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, raw), client.FieldOwner("evenkeel-cli"))
+	return c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, raw), client.FieldOwner("evenkeel-cli"),
+		client.FieldValidation(metav1.FieldValidationStrict))
 }
 
 // NewToken is a token that was never asked for before.

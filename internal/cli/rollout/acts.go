@@ -12,11 +12,11 @@ import (
 
 func actsOf(rem *v1alpha1.Remediation) []request.Act {
 	var acts []request.Act
-	if a := rem.Status.Approval; a != nil {
+	if a := rem.Status.Approval; a != nil && rem.AnsweredBy() == nil {
 		acts = append(acts, request.Act{Of: rem.Name, At: a.DecisionTime.Time, What: string(a.Decision),
 			User: a.Approver, Why: a.Comment})
 	}
-	return append(acts, request.ActsOf(rem.Name, rem.Spec.Requests)...)
+	return append(acts, request.ActsOf(rem.Name, v1alpha1.Requests(rem))...)
 }
 
 // printActs lists what people have asked of plans; nothing when nobody has asked anything.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func TestHistoryTellsWhoAskedForWhatAndWhy(t *testing.T) {
@@ -18,9 +19,9 @@ func TestHistoryTellsWhoAskedForWhatAndWhy(t *testing.T) {
 	rem := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1"}}
 	rem.Status.Approval = &v1alpha1.ApprovalRecord{Decision: v1alpha1.DecisionReject, Approver: "bob",
 		Comment: "not\ntoday", DecisionTime: metav1.NewMicroTime(at(2))}
-	rem.Spec.Requests = []v1alpha1.RequestRecord{
+	recorded.Requests(&rem, []v1alpha1.RequestRecord{
 		{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42", RequestTime: metav1.NewTime(at(1))},
-		{Action: v1alpha1.ActionUndo, User: "cid", RequestTime: metav1.NewTime(at(3))}}
+		{Action: v1alpha1.ActionUndo, User: "cid", RequestTime: metav1.NewTime(at(3))}}...)
 	quiet := v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-2"}}
 	var out bytes.Buffer
 	if err := printHistory([]v1alpha1.Remediation{rem, quiet}, &out); err != nil {

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/connect"
+	"evenkeel.dev/evenkeel/internal/cli/request"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
 	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/prose"
@@ -40,8 +41,8 @@ changes together, and lets it begin. On a terminal it asks before. The answer is
 to the changes that were shown, by their digest: it never counts for others, and a target whose
 fix has become another one by the time that it is written is left to the next plan. Values of
 Secrets, and of kinds that the role view doesn't read, aren't shown.
-It needs the permission to create remediationapprovals, and the verb approve on the policy; your
-user name is recorded.`,
+It needs the permission to patch remediations, and the verb approve on the policy; your user name
+is recorded.`,
 		Example: `  evenkeel rollout approve privileged-containers --comment "change 4711"
   evenkeel rollout approve privileged-containers --digest sha256:… --yes`,
 		Args: command.TakesArguments(1, 1, "Remediation or policy"),
@@ -103,7 +104,7 @@ func (a *approval) give(cmd *cobra.Command, c client.Client, rem *v1alpha1.Remed
 	if err := a.ask(cmd, rem); err != nil {
 		return err
 	}
-	said, err := sendAnswer(cmd.Context(), c, rem, v1alpha1.RemediationApprovalSpec{
+	said, err := sendAnswer(cmd.Context(), c, rem, v1alpha1.PlanApproval{
 		Decision: v1alpha1.DecisionApprove, ProposalDigest: digest, Comment: a.comment})
 	if err != nil {
 		return err
@@ -189,27 +190,28 @@ func (a *approval) await(ctx context.Context, c client.Reader, rem *v1alpha1.Rem
 	}
 }
 
-func sendAnswer(ctx context.Context, c client.Client, rem *v1alpha1.Remediation,
-	spec v1alpha1.RemediationApprovalSpec) (string, error) {
-	spec.RemediationRef, spec.Policy = v1alpha1.RefTo(rem), rem.Spec.Plan.Policy.Name
-	given := &v1alpha1.RemediationApproval{ObjectMeta: metav1.ObjectMeta{GenerateName: rem.Name + "-"}, Spec: spec}
-	if spec.ProposalDigest != "" {
-		// An older definition drops the digest, and the answer would count without it.
-		trial := given.DeepCopy()
-		if err := c.Create(ctx, trial, client.DryRunAll); err != nil {
-			return "", connect.Failure("answer remediation "+rem.Name, err)
-		}
-		if trial.Spec.ProposalDigest != spec.ProposalDigest {
-			return "", command.Exit(command.ExitFailure, fmt.Errorf("the cluster's CustomResourceDefinition of "+
-				"remediationapprovals is older than this program, and would drop what the answer is bound to; nothing "+
-				"was answered: kubectl apply --server-side -k config/crd"))
-		}
+// sendAnswer answers a plan, and none that is made under its name later.
+func sendAnswer(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, answer v1alpha1.PlanApproval) (
+	string, error) {
+	why := canary.Unawaited(rem)
+	if given := rem.Spec.Approval; why == "" && given != nil {
+		why = fmt.Sprintf("it was answered already: %s by %s; an answer can't be changed", given.Decision,
+			rem.AnsweredBy())
 	}
-	if err := c.Create(ctx, given); err != nil {
+	if why != "" {
+		return "", command.Exit(command.ExitFailure,
+			fmt.Errorf("remediation %s: %s; nothing was changed", rem.Name, why))
+	}
+	if err := request.Patch(ctx, c, rem, map[string]any{"metadata": map[string]any{"uid": rem.UID},
+		"spec": map[string]any{"approval": answer}}); err != nil {
 		return "", connect.Failure("answer remediation "+rem.Name, err)
 	}
+	by := rem.AnsweredBy()
+	if by == nil {
+		return "", command.Exit(command.ExitFailure, fmt.Errorf("remediation %s: admission hasn't recorded who "+
+			"answered, so that the answer doesn't count; evenkeel doctor says what is wrong", rem.Name))
+	}
 	word := map[v1alpha1.ApprovalDecision]string{
-		v1alpha1.DecisionApprove: "approved", v1alpha1.DecisionReject: "rejected"}[spec.Decision]
-	return fmt.Sprintf("remediation %s %s by %s (remediationapproval %s)", rem.Name, word, given.Spec.Approver,
-		given.Name), nil
+		v1alpha1.DecisionApprove: "approved", v1alpha1.DecisionReject: "rejected"}[answer.Decision]
+	return fmt.Sprintf("remediation %s %s by %s", rem.Name, word, by.User), nil
 }

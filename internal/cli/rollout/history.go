@@ -102,10 +102,11 @@ func printHistory(plans []v1alpha1.Remediation, out io.Writer) error {
 
 // lastAsked is what people asked of a plan last: what, who and why.
 func lastAsked(rem *v1alpha1.Remediation) string {
-	if len(rem.Spec.Requests) == 0 {
+	requests := v1alpha1.Requests(rem)
+	if len(requests) == 0 {
 		return "-"
 	}
-	last := &rem.Spec.Requests[len(rem.Spec.Requests)-1]
+	last := &requests[len(requests)-1]
 	return fmt.Sprintf("%s by %s", last.What(), last)
 }
 
@@ -127,7 +128,7 @@ func undoer(rem *v1alpha1.Remediation) string {
 	if rem.Spec.DesiredState != v1alpha1.StateUndone {
 		return "-"
 	}
-	if asked := rem.Spec.AskedBy(); asked != nil {
+	if asked := rem.AskedBy(); asked != nil {
 		return asked.User
 	}
 	return "somebody"

@@ -45,7 +45,7 @@ func rolloutWords() []rolloutWord {
 		{name: "reject", short: "Reject a pending rollout", say: reject,
 			comments: true,
 			long: "Reject ends a rollout of a policy in mode Manual before it begins. It needs the permission\nto " +
-				"create remediationapprovals, and the verb approve on the policy; your user name is\nrecorded."},
+				"patch remediations, and the verb approve on the policy; your user name is recorded."},
 	}
 }
 
@@ -108,7 +108,7 @@ func abort(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, reas
 
 func reject(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, comment string) (string, error) {
 	return sendAnswer(ctx, c, rem,
-		v1alpha1.RemediationApprovalSpec{Decision: v1alpha1.DecisionReject, Comment: comment})
+		v1alpha1.PlanApproval{Decision: v1alpha1.DecisionReject, Comment: comment})
 }
 
 func running(rem *v1alpha1.Remediation) error {

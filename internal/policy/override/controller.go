@@ -161,7 +161,7 @@ func conditions(o *v1alpha1.PolicyOverride, why string, in *Override) []metav1.C
 		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it is being deleted"),
 			not("it is being deleted; "+asDeclared))
 	case v1alpha1.ReasonExpired:
-		message := fmt.Sprintf("it ended at %s; %s", ends(o, o.Spec.Asked()).UTC().Format(time.RFC3339), asDeclared)
+		message := fmt.Sprintf("it ended at %s; %s", ends(o, o.Asked()).UTC().Format(time.RFC3339), asDeclared)
 		return append(kube.Ready(v1alpha1.ReasonAccepted, "it is in order; it has ended"), not(message))
 	case v1alpha1.ReasonPolicyNotFound:
 		message := fmt.Sprintf("there is no policy %s with the uid %s: nothing is overridden; delete it", o.Name,

@@ -54,7 +54,7 @@ func InForce(o *v1alpha1.PolicyOverride, p Policy, now time.Time) *Override {
 	if o == nil || why(o, p.UID, now) != v1alpha1.ReasonAccepted {
 		return nil
 	}
-	asked := o.Spec.Asked()
+	asked := o.Asked()
 	return &Override{Declared: p.Declared, Action: Softer(p.Declared, o.Spec.AdmissionAction), Until: ends(o, asked),
 		User: asked.User, Reason: asked.Reason}
 }
@@ -62,7 +62,7 @@ func InForce(o *v1alpha1.PolicyOverride, p Policy, now time.Time) *Override {
 // why says how an override stands with a policy of that uid, "" for no policy:
 // ReasonAccepted, or the reason for which it isn't in force.
 func why(o *v1alpha1.PolicyOverride, uid types.UID, now time.Time) string {
-	asked := o.Spec.Asked()
+	asked := o.Asked()
 	switch {
 	case v1alpha1.Malformed(o) != "":
 		return v1alpha1.ReasonInvalid

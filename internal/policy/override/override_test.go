@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 func at(offset time.Duration) time.Time {
@@ -28,8 +29,8 @@ func softened(changes ...func(*v1alpha1.PolicyOverride)) *v1alpha1.PolicyOverrid
 	o := &v1alpha1.PolicyOverride{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.PolicyOverrideSpec{
 		PolicyUID: "1", AdmissionAction: v1alpha1.AdmissionWarn,
 		ExpirationTime: metav1.NewTime(at(2 * time.Hour)),
-		Requests:       []v1alpha1.RequestRecord{asked(v1alpha1.ActionOverride, 0)},
 	}}
+	recorded.Requests(o, asked(v1alpha1.ActionOverride, 0))
 	for _, change := range changes {
 		change(o)
 	}
@@ -41,7 +42,7 @@ func until(offset time.Duration) func(*v1alpha1.PolicyOverride) {
 }
 
 func requests(of ...v1alpha1.RequestRecord) func(*v1alpha1.PolicyOverride) {
-	return func(o *v1alpha1.PolicyOverride) { o.Spec.Requests = of }
+	return func(o *v1alpha1.PolicyOverride) { recorded.Requests(o, of...) }
 }
 
 func TestAnOverrideIsInForceUntilItsEndAndNoLonger(t *testing.T) {
@@ -140,7 +141,7 @@ func TestWhatAdmissionCantHaveRecordedOverridesNothing(t *testing.T) {
 	deleted := metav1.NewTime(at(0))
 	for name, change := range map[string]func(*v1alpha1.PolicyOverride){
 		"a record of a time to come": func(o *v1alpha1.PolicyOverride) {
-			o.Spec.Requests = []v1alpha1.RequestRecord{asked(v1alpha1.ActionOverride, 87600*time.Hour)}
+			recorded.Requests(o, []v1alpha1.RequestRecord{asked(v1alpha1.ActionOverride, 87600*time.Hour)}...)
 			o.Spec.ExpirationTime = metav1.NewTime(at(87601 * time.Hour))
 		},
 		"one that is being deleted, whatever finalizer keeps it": func(o *v1alpha1.PolicyOverride) {

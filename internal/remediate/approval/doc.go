@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package approval reads what people have said of the plans that wait for them, and tells
-// them what became of their answers.
+// Package approval reads what people have answered to the plans that wait for them.
 //
-// Who may answer is decided by canary.Refuse, at admission and again here. What a plan
-// acts by is recorded in its own status: what becomes of an answer then changes nothing.
+// Who may answer is decided by canary.Refuse, at admission and again here. Who answered is what admission recorded:
+// v1alpha1.Requests. What a plan acts on is recorded in its own status.
 //
-// Start at Reader.Read; Controller keeps the answers' own status.
+// Start at Reader.Read.
 package approval

@@ -4,20 +4,18 @@ package approval
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/rollout"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // planMade is when the plan of these tests was made.
@@ -46,115 +44,91 @@ func writtenByAnn() *v1alpha1.ClusterRegoPolicy {
 			Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}}
 }
 
-// answerOf is a user's answer to the plan, so many seconds after it was made.
-func answerOf(user string, decision v1alpha1.ApprovalDecision, after int,
-	change ...func(*v1alpha1.RemediationApproval)) *v1alpha1.RemediationApproval {
-	a := &v1alpha1.RemediationApproval{
-		ObjectMeta: metav1.ObjectMeta{Name: user, UID: types.UID(fmt.Sprintf("%s-%d", user, after)),
-			CreationTimestamp: metav1.NewTime(planMade.Add(time.Duration(after) * time.Second))},
-		Spec: v1alpha1.RemediationApprovalSpec{
-			RemediationRef: v1alpha1.BoundReference{Name: manualPlan, UID: "plan"}, Policy: "p", Decision: decision,
-			Approver: user, Comment: "as " + user + " says"}}
-	for _, c := range change {
-		c(a)
+// by has a user answer the plan, so many seconds after it was made, as admission records it.
+func by(user string, decision v1alpha1.ApprovalDecision, after int) func(*v1alpha1.Remediation) {
+	return func(rem *v1alpha1.Remediation) {
+		rem.Spec.Approval = &v1alpha1.PlanApproval{Decision: decision, Comment: "as " + user + " says"}
+		recorded.Requests(rem, v1alpha1.RequestRecord{User: user, Action: v1alpha1.RequestAction(decision),
+			RequestTime: metav1.NewTime(planMade.Add(time.Duration(after) * time.Second)), Reason: rem.Spec.Approval.Comment})
 	}
-	return a
 }
 
 func distinct(rem *v1alpha1.Remediation) {
 	rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true
 }
 
-// approvedBy is what a plan hears of its answers.
-func approvedBy(rem *v1alpha1.Remediation, answers []*v1alpha1.RemediationApproval, now time.Time) rollout.Approval {
-	var all []v1alpha1.RemediationApproval
-	for _, a := range answers {
-		all = append(all, *a)
+// known is what a plan does, once that is known.
+func known() *preview.Proposal { return &preview.Proposal{Digest: "sha256:shown", Known: 7, All: 7} }
+
+// answerTo is what a plan makes of its answer.
+func answerTo(rem *v1alpha1.Remediation, proposal *preview.Proposal, now time.Time) rollout.Approval {
+	var refused canary.Refusal
+	if rem.Spec.Approval != nil && rem.Status.Approval == nil {
+		refused = take(rem, proposal, canary.Asked{Policy: writtenByAnn()}, canary.Approvers{})
 	}
-	if rem.Status.Approval == nil {
-		rem.Status.Approval = firstThatCounts(answersTo(rem, all), rem, &preview.Proposal{},
-			canary.Asked{Policy: writtenByAnn()}, canary.Approvers{})
-	}
-	return approvalOf(rem, &preview.Proposal{}, "", canary.Approvers{}, now)
+	return approvalOf(rem, refused, proposal, "", canary.Approvers{}, now)
 }
 
 func TestApproval(t *testing.T) {
-	older := func(a *v1alpha1.RemediationApproval) { a.Spec.RemediationRef.UID = "older" }
-	otherPlan := func(a *v1alpha1.RemediationApproval) { a.Spec.RemediationRef.Name = "p-other" }
 	yes, no := v1alpha1.DecisionApprove, v1alpha1.DecisionReject
 	wants := func(d v1alpha1.ApprovalDecision, message string) rollout.Approval {
 		return rollout.Approval{Needed: true, Decision: d, Message: message}
 	}
+	waits := rollout.Approval{Needed: true}
+	refused := rollout.Approval{Needed: true, Refused: v1alpha1.ReasonApproverRefused}
+	type plan = func(*v1alpha1.Remediation)
 	cases := map[string]struct {
-		reason  string
-		plan    *v1alpha1.Remediation
-		answers []*v1alpha1.RemediationApproval
-		after   time.Duration
-		want    rollout.Approval // Message is compared when there is a decision
-		taken   string
+		reason string
+		plan   []plan
+		after  time.Duration
+		want   rollout.Approval
+		says   string // of a plan that nobody's answer counts for
+		taken  string
 	}{
-		"without an answer the plan waits": {want: rollout.Approval{Needed: true}},
-		"an answer to another plan isn't one to this": {
-			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, otherPlan)},
-			want:    rollout.Approval{Needed: true}},
-		"an answer to an older plan of the name isn't one": {
-			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, older)},
-			want:    rollout.Approval{Needed: true}},
-		"a yes lets it go on": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1)},
+		"without an answer the plan waits": {want: waits, says: "evenkeel rollout approve " + manualPlan},
+		"a yes lets it go on": {plan: []plan{by("bob", yes, 1)},
 			want: wants(yes, "approved by bob: as bob says"), taken: "bob"},
-		"a no ends it": {answers: []*v1alpha1.RemediationApproval{answerOf("bob", no, 1)},
+		"a no ends it": {plan: []plan{by("bob", no, 1)},
 			want: wants(no, "rejected by bob: as bob says"), taken: "bob"},
-		"of two answers the older counts": {
-			answers: []*v1alpha1.RemediationApproval{answerOf("bob", no, 2), answerOf("cid", yes, 1)},
-			want:    wants(yes, "approved by cid: as cid says"), taken: "cid"},
-		"of two answers within a second the no counts": {reason: "the API keeps whole seconds, and a no does no harm",
-			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1), answerOf("cid", no, 1)},
-			want:    wants(no, "rejected by cid: as cid says"), taken: "cid"},
-		"an author's yes that slipped past admission doesn't count": {plan: manualOf(distinct),
-			answers: []*v1alpha1.RemediationApproval{answerOf("ann", yes, 1)}, want: rollout.Approval{Needed: true}},
-		"another's later yes counts then": {plan: manualOf(distinct),
-			answers: []*v1alpha1.RemediationApproval{answerOf("ann", yes, 1), answerOf("bob", yes, 2)},
-			want:    wants(yes, "approved by bob: as bob says"), taken: "bob"},
-		"a nameless yes doesn't count": {
-			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) {
-				a.Spec.Approver = ""
-			})},
-			want: rollout.Approval{Needed: true}},
-		"an answer that was taken back in time doesn't count": {
-			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) {
-				a.DeletionTimestamp, a.Finalizers = &metav1.Time{Time: planMade}, []string{"test/kept"}
-			})}, want: rollout.Approval{Needed: true}},
+		"an author's yes that slipped past admission doesn't count": {plan: []plan{distinct, by("ann", yes, 1)},
+			want: refused, says: "the answer doesn't count: ann has written policy p"},
+		"an author's no does": {plan: []plan{distinct, by("ann", no, 1)},
+			want: wants(no, "rejected by ann: as ann says"), taken: "ann"},
+		"a yes that admission didn't see doesn't count": {
+			plan: []plan{by("bob", yes, 1), func(rem *v1alpha1.Remediation) { rem.Annotations = nil }},
+			want: refused, says: "admission hasn't recorded who answered. It can't be changed; to have the policy " +
+				"planned again: evenkeel rollout abort p-12345678, then evenkeel rollout retry p-12345678"},
+		"a yes whose record can't be read doesn't count": {
+			plan: []plan{by("bob", yes, 1), func(rem *v1alpha1.Remediation) {
+				rem.Annotations[v1alpha1.AnnotationRequests] += "\nbob said so"
+			}},
+			want: refused, says: "admission hasn't recorded who answered"},
+		"the record of a no doesn't make a yes": {
+			plan: []plan{by("bob", no, 1), func(rem *v1alpha1.Remediation) { rem.Spec.Approval.Decision = yes }},
+			want: refused, says: "admission hasn't recorded who answered"},
 		"an answer that was taken stays, whatever comes or goes": {
-			reason: "the RemediationApproval may be deleted, and another be made",
-			plan: manualOf(func(rem *v1alpha1.Remediation) {
-				rem.Status.Approval = &v1alpha1.ApprovalRecord{ApprovalRef: v1alpha1.BoundReference{Name: "gone"},
-					Decision: yes, Approver: "bob"}
-			}),
-			answers: []*v1alpha1.RemediationApproval{answerOf("cid", no, 1)}, want: wants(yes, "approved by bob"),
-			taken: "gone"},
+			plan: []plan{by("cid", no, 1), func(rem *v1alpha1.Remediation) {
+				rem.Status.Approval = &v1alpha1.ApprovalRecord{Decision: yes, Approver: "bob"}
+			}},
+			want: wants(yes, "approved by bob"), taken: "bob"},
 		"at the timeout nobody is late yet": {
-			after: v1alpha1.DefaultApprovalTimeout, want: rollout.Approval{Needed: true}},
+			after: v1alpha1.DefaultApprovalTimeout, want: waits, says: "evenkeel rollout approve " + manualPlan},
 		"after it the plan is overdue": {after: v1alpha1.DefaultApprovalTimeout + time.Second,
-			want: rollout.Approval{Needed: true, Overdue: true}},
+			want: rollout.Approval{Needed: true, Overdue: true}, says: "nobody has answered within"},
 		"the policy says when": {after: 2 * time.Second, want: rollout.Approval{Needed: true, Overdue: true},
-			plan: manualOf(func(rem *v1alpha1.Remediation) {
+			plan: []plan{func(rem *v1alpha1.Remediation) {
 				rem.Spec.Plan.Strategy.Approval.Timeout = metav1.Duration{Duration: time.Second}
-			})},
-		"a late answer counts": {after: 48 * time.Hour,
-			answers: []*v1alpha1.RemediationApproval{answerOf("bob", yes, 47*3600)},
-			want:    wants(yes, "approved by bob: as bob says"), taken: "bob"},
+			}}, says: "nobody has answered within 1s"},
+		"a late answer counts": {after: 48 * time.Hour, plan: []plan{by("bob", yes, 47*3600)},
+			want: wants(yes, "approved by bob: as bob says"), taken: "bob"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if tc.plan == nil {
-				tc.plan = manualOf()
-			}
-			got := approvedBy(tc.plan, tc.answers, planMade.Add(tc.after))
-			if tc.want.Needed && tc.want.Decision == "" {
-				how := "evenkeel rollout approve " + manualPlan
-				if !strings.Contains(got.Message, how) ||
-					strings.HasPrefix(got.Message, "nobody has answered within") != tc.want.Overdue {
-					t.Errorf("the message doesn't say how to answer: %s", got.Message)
+			rem := manualOf(tc.plan...)
+			got := answerTo(rem, known(), planMade.Add(tc.after))
+			if tc.want.Decision == "" {
+				if !strings.Contains(got.Message, tc.says) {
+					t.Errorf("%s: it doesn't say %q: %s", tc.reason, tc.says, got.Message)
 				}
 				tc.want.Message = got.Message
 			}
@@ -162,8 +136,8 @@ func TestApproval(t *testing.T) {
 				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
 			}
 			taken := ""
-			if r := tc.plan.Status.Approval; r != nil {
-				taken = r.ApprovalRef.Name
+			if r := rem.Status.Approval; r != nil {
+				taken = r.Approver
 			}
 			if taken != tc.taken {
 				t.Errorf("taken is %q, want %q", taken, tc.taken)
@@ -181,21 +155,18 @@ func TestAPlanInAnotherModeNeedsNoAnswer(t *testing.T) {
 }
 
 func TestTheRequestHoldsAnAnswerThatCanBeSent(t *testing.T) {
-	text := request(manualOf(distinct), &preview.Proposal{}, canary.Approvers{})
+	text := request(manualOf(distinct), known(), canary.Approvers{})
 	begins := "7 targets of policy p (owner platform) wait for a person, who hasn't written the policy, to answer: "
 	if !strings.HasPrefix(text, begins) {
 		t.Errorf("%s\nwant the beginning %s", text, begins)
 	}
-	_, rest, _ := strings.Cut(text, "echo '")
-	body, _, found := strings.Cut(rest, "' | kubectl create -f -")
-	var a v1alpha1.RemediationApproval
-	if err := json.Unmarshal([]byte(body), &a); err != nil || !found {
+	_, body, found := strings.Cut(text, "kubectl patch remediation "+manualPlan+" --type=merge -p '")
+	var got v1alpha1.Remediation
+	if err := json.Unmarshal([]byte(strings.TrimSuffix(body, "'")), &got); err != nil || !found {
 		t.Fatalf("%s: %v", text, err)
 	}
-	want := v1alpha1.RemediationApprovalSpec{RemediationRef: v1alpha1.BoundReference{Name: manualPlan, UID: "plan"},
-		Policy: "p", Decision: v1alpha1.DecisionApprove}
-	if diff := cmp.Diff(want, a.Spec); diff != "" || a.GenerateName != manualPlan+"-" ||
-		a.Kind != "RemediationApproval" {
+	want := &v1alpha1.PlanApproval{Decision: v1alpha1.DecisionApprove, ProposalDigest: "sha256:shown"}
+	if diff := cmp.Diff(want, got.Spec.Approval); diff != "" || got.UID != "plan" {
 		t.Errorf("%s (-want +got)\n%s", body, diff)
 	}
 }
@@ -255,99 +226,45 @@ func TestTheRequestNamesTheAuthorsOfTheStrategy(t *testing.T) {
 	}
 }
 
-func TestAnswersAreTold(t *testing.T) {
-	taken := func(name string, after int) func(*v1alpha1.Remediation) {
-		return func(rem *v1alpha1.Remediation) {
-			rem.Status.Approval = &v1alpha1.ApprovalRecord{
-				ApprovalRef: v1alpha1.BoundReference{Name: name, UID: fmt.Sprintf("%s-%d", name, after)},
-				Decision:    v1alpha1.DecisionApprove, Approver: name,
-				DecisionTime: metav1.NewMicroTime(planMade.Add(time.Duration(after) * time.Second))}
-		}
-	}
-	yes := v1alpha1.DecisionApprove
-	cases := map[string]struct {
-		plan   *v1alpha1.Remediation
-		answer *v1alpha1.RemediationApproval
-		ready  string // status and reason; empty while nothing is said
-		owned  bool
-		news   int
-	}{
-		"one that the plan acts by is Ready and announced": {
-			plan: manualOf(taken("bob", 1)), answer: answerOf("bob", yes, 1),
-			ready: "True InEffect", owned: true, news: 1},
-		"one that isn't taken yet is left for the plan": {plan: manualOf(), answer: answerOf("bob", yes, 1),
-			owned: true},
-		"one that came too late isn't": {
-			plan: manualOf(taken("cid", 1)), answer: answerOf("bob", yes, 2), ready: "False AlreadyAnswered",
-			owned: true},
-		"an author's isn't": {plan: manualOf(distinct), answer: answerOf("ann", yes, 1),
-			ready: "False SelfApproval", owned: true},
-		"one to another plan of the name isn't, and isn't this plan's": {plan: manualOf(),
-			answer: answerOf("bob", yes, 1, func(a *v1alpha1.RemediationApproval) {
-				a.Spec.RemediationRef.UID = "older"
-			}), ready: "False PlanMismatch"},
-		"one to no plan isn't": {answer: answerOf("bob", yes, 1), ready: "False PlanNotFound"},
-		"one that took the name later isn't": {plan: manualOf(taken("bob", 1)), answer: answerOf("bob", yes, 2),
-			ready: "False AlreadyAnswered", owned: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			said, news := "", 0
-			for range 2 { // the second time nothing is new
-				if refused, known := fate(tc.answer, tc.plan, canary.Asked{Policy: writtenByAnn()},
-					canary.Approvers{}); known {
-					if setStatus(tc.answer, tc.plan, refused, planMade) {
-						news++
-					}
-				}
-			}
-			if ready := meta.FindStatusCondition(tc.answer.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
-				said = fmt.Sprintf("%s %s", ready.Status, ready.Reason)
-			}
-			if said != tc.ready || news != tc.news {
-				t.Errorf("Ready is %q, news %d times, want %q, %d times", said, news, tc.ready, tc.news)
-			}
-			if owned := tc.plan != nil && adoptable(tc.answer, tc.plan); owned != tc.owned {
-				t.Errorf("the plan's own: %t, want %t", owned, tc.owned)
-			}
-		})
-	}
-}
-
 func TestAYesIsToTheChangesThatWereShown(t *testing.T) {
 	const shown, other = "sha256:shown", "sha256:other"
-	to := func(digest string) func(*v1alpha1.RemediationApproval) {
-		return func(a *v1alpha1.RemediationApproval) { a.Spec.ProposalDigest = digest }
+	type plan = func(*v1alpha1.Remediation)
+	to := func(decision v1alpha1.ApprovalDecision, digest string) plan {
+		return func(rem *v1alpha1.Remediation) {
+			by("bob", decision, 1)(rem)
+			rem.Spec.Approval.ProposalDigest = digest
+		}
 	}
-	known, yet := preview.Proposal{Digest: shown, Known: 7, All: 7}, preview.Proposal{Known: 6, All: 7}
+	yes, no := v1alpha1.DecisionApprove, v1alpha1.DecisionReject
+	yet := &preview.Proposal{Known: 6, All: 7}
 	cases := map[string]struct {
 		reason   string
-		answer   *v1alpha1.RemediationApproval
-		proposal preview.Proposal
+		answer   plan
+		proposal *preview.Proposal
 		taken    bool
 		refused  string
+		says     string
 	}{
-		"a yes to what was shown": {answer: answerOf("bob", v1alpha1.DecisionApprove, 1, to(shown)), proposal: known,
+		"a yes to what was shown": {answer: to(yes, shown), proposal: known(), taken: true},
+		"a yes to something else": {answer: to(yes, other), proposal: known(),
+			refused: v1alpha1.ReasonProposalMismatch, says: "isn't the digest of the plan's changes"},
+		"a yes that names nothing": {reason: "the field is optional: it is to the plan", answer: to(yes, ""),
+			proposal: known(), taken: true},
+		"a yes before it is known": {reason: "it counts later", answer: to(yes, ""), proposal: yet,
+			says: "approved by bob: as bob says. No approval counts before the changes are known: computed for 6 of"},
+		"a yes to a digest before any is known": {reason: "it may be the one", answer: to(yes, other), proposal: yet,
+			says: "No approval counts before the changes are known"},
+		"a no before it is known": {answer: to(no, ""), proposal: yet, taken: true},
+		"a no to something else": {reason: "no change is wanted", answer: to(no, other), proposal: known(),
 			taken: true},
-		"a yes to something else": {answer: answerOf("bob", v1alpha1.DecisionApprove, 1, to(other)), proposal: known,
-			refused: v1alpha1.ReasonProposalMismatch},
-		"a yes that names nothing": {reason: "the field is optional: it is to the plan",
-			answer: answerOf("bob", v1alpha1.DecisionApprove, 1), proposal: known, taken: true},
-		"a yes before it is known": {reason: "it counts later", proposal: yet,
-			answer: answerOf("bob", v1alpha1.DecisionApprove, 1)},
-		"a yes to a digest before any is known": {reason: "it may be the one", proposal: yet,
-			answer: answerOf("bob", v1alpha1.DecisionApprove, 1, to(other))},
-		"a no before it is known": {answer: answerOf("bob", v1alpha1.DecisionReject, 1), proposal: yet, taken: true},
-		"a no to something else": {reason: "no change is wanted", proposal: known, taken: true,
-			answer: answerOf("bob", v1alpha1.DecisionReject, 1, to(other))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := firstThatCounts([]v1alpha1.RemediationApproval{*tc.answer}, manualOf(), &tc.proposal,
-				canary.Asked{Policy: writtenByAnn()}, canary.Approvers{})
-			if refused := refuseProposal(tc.answer, &tc.proposal); (got != nil) != tc.taken ||
-				refused.Reason != tc.refused {
-				t.Errorf("%s: taken %+v, refused %+v", tc.reason, got, refused)
+			rem := manualOf(tc.answer)
+			got := answerTo(rem, tc.proposal, planMade)
+			if (rem.Status.Approval != nil) != tc.taken || got.Refused != tc.refused || got.Overdue ||
+				!strings.Contains(got.Message, tc.says) {
+				t.Errorf("%s: taken %+v, %+v", tc.reason, rem.Status.Approval, got)
 			}
 		})
 	}
@@ -365,7 +282,7 @@ func TestThePlanSaysWhyNobodyCanApproveItYet(t *testing.T) {
 		"permissions are lacking": {proposal: preview.Proposal{All: 7}, waits: "add this rule",
 			want: "they can't be computed: add this rule"},
 	} {
-		got := approvalOf(manualOf(), &tc.proposal, tc.waits, canary.Approvers{}, planMade).Message
+		got := approvalOf(manualOf(), canary.Refusal{}, &tc.proposal, tc.waits, canary.Approvers{}, planMade).Message
 		if !strings.Contains(got, tc.want) ||
 			strings.Contains(got, "No approval counts") != (tc.proposal.Digest == "") {
 			t.Errorf("%s: %s", name, got)

@@ -203,7 +203,7 @@ func TestAPolicyIsInForceAtOnceInTheMidstOfAFight(t *testing.T) {
 				webhooktest.WithFailurePolicy(v1alpha1.FailurePolicyIgnore))}
 	}
 	webhooktest.Reconcile(t, w)
-	if n := len(currentConfiguration(t, c).Webhooks); n != 12 {
+	if n := len(currentConfiguration(t, c).Webhooks); n != 11 {
 		t.Errorf("%d entries", n)
 	}
 }

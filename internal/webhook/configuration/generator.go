@@ -143,9 +143,6 @@ func (c *Generator) ownWebhooks(caBundle []byte) []admissionregistrationv1.Valid
 			writes),
 		own(names.WebhookStrategies, names.PathStrategy, "remediationstrategies", admissionregistrationv1.ClusterScope,
 			writes),
-		// An answer never changes: the schema sees to it.
-		own(names.WebhookApprovals, names.PathApproval, "remediationapprovals", admissionregistrationv1.ClusterScope,
-			writes[:1]),
 		own(names.WebhookOverrides, names.PathOverride, "policyoverrides", admissionregistrationv1.ClusterScope,
 			writes),
 		// A plan is made by the manager, or by a restore: evenkeel-records sees to it.

@@ -53,8 +53,6 @@ clusterwaivers.evenkeel.dev Fail https://localhost:9443/validate/waiver
   "evenkeel.dev" [v1alpha1] [clusterwaivers] [CREATE UPDATE] Cluster
 remediationstrategies.evenkeel.dev Fail https://localhost:9443/validate/strategy
   "evenkeel.dev" [v1alpha1] [remediationstrategies] [CREATE UPDATE] Cluster
-approvals.evenkeel.dev Fail https://localhost:9443/validate/approval
-  "evenkeel.dev" [v1alpha1] [remediationapprovals] [CREATE] Cluster
 policyoverrides.evenkeel.dev Fail https://localhost:9443/validate/override
   "evenkeel.dev" [v1alpha1] [policyoverrides] [CREATE UPDATE] Cluster
 records.evenkeel.dev Fail https://localhost:9443/validate/records
@@ -338,8 +336,6 @@ func TestMutatingWebhooksConcernOwnKindsOnly(t *testing.T) {
 			"IfNeeded CREATE UPDATE",
 		"strategy-author.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationstrategies " +
 			"Cluster IfNeeded CREATE UPDATE",
-		"approver.evenkeel.dev Fail https://localhost:9443/mutate/stamp evenkeel.dev remediationapprovals Cluster " +
-			"IfNeeded CREATE",
 		// The kill switch works while nobody answers; nothing else of a breaker does.
 		"force-open.evenkeel.dev Ignore https://localhost:9443/mutate/stamp evenkeel.dev remediationbreakers Cluster " +
 			"IfNeeded CREATE UPDATE" +

@@ -81,7 +81,7 @@ func TestConfigurationWriter(t *testing.T) {
 
 	webhooktest.Reconcile(t, w)
 	made := currentConfiguration(t, c)
-	if len(made.Webhooks) != 11 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.Cert()) {
+	if len(made.Webhooks) != 10 || string(made.Webhooks[0].ClientConfig.CABundle) != string(ca.Cert()) {
 		t.Fatalf("made %+v", made.Webhooks)
 	}
 
@@ -122,10 +122,10 @@ func TestConfigurationWriter(t *testing.T) {
 
 	w.o.Policies = func() []*v1alpha1.ClusterRegoPolicy { return nil }
 	webhooktest.Reconcile(t, w)
-	if left := currentConfiguration(t, c).Webhooks; len(left) != 10 || left[0].Name != names.WebhookPolicies ||
+	if left := currentConfiguration(t, c).Webhooks; len(left) != 9 || left[0].Name != names.WebhookPolicies ||
 		left[1].Name != names.WebhookTemplates || left[2].Name != names.WebhookWaivers ||
 		left[3].Name != names.WebhookClusterWaivers || left[4].Name != names.WebhookStrategies ||
-		left[5].Name != names.WebhookApprovals {
+		left[5].Name != names.WebhookOverrides {
 		t.Errorf("without policies there is left: %v", left)
 	}
 }
@@ -208,8 +208,8 @@ func TestConfigurationWriterKeepsWhatIsTrusted(t *testing.T) {
 			}
 			webhooktest.Reconcile(t, w)
 			hooks := currentConfiguration(t, c).Webhooks
-			if len(hooks) != 11 {
-				t.Fatalf("%d webhooks, want the new policy's beside the ten of our own kinds", len(hooks))
+			if len(hooks) != 10 {
+				t.Fatalf("%d webhooks, want the new policy's beside the nine of our own kinds", len(hooks))
 			}
 			if got := string(hooks[0].ClientConfig.CABundle); got != string(good.Cert()) {
 				t.Errorf("trusted is now %q", got)

@@ -20,9 +20,7 @@ const (
 	WebhookClusterWaivers = "clusterwaivers.evenkeel.dev"
 	// WebhookStrategies is called for the strategies that policies share.
 	WebhookStrategies = "remediationstrategies.evenkeel.dev"
-	// WebhookApprovals is called for people's answers to plans.
-	WebhookApprovals = "approvals.evenkeel.dev"
-	// WebhookRecords checks what people ask of plans.
+	// WebhookRecords checks what people ask of plans, and their answers.
 	WebhookRecords = "records.evenkeel.dev"
 	// WebhookBreakers refuses what people ask of a breaker without their name.
 	WebhookBreakers = "breakers.evenkeel.dev"
@@ -36,13 +34,11 @@ const (
 	WebhookTemplateAuthor = "template-author.evenkeel.dev"
 	// WebhookStrategyAuthor fills in who wrote a strategy that policies share.
 	WebhookStrategyAuthor = "strategy-author.evenkeel.dev"
-	// WebhookApprover fills in who answered a plan.
-	WebhookApprover = "approver.evenkeel.dev"
 	// WebhookForceOpen fills in who held a circuit breaker open, the kill switch.
 	WebhookForceOpen = "force-open.evenkeel.dev"
 	// WebhookBreakerRequests fills in who asked anything else of a circuit breaker.
 	WebhookBreakerRequests = "breaker-requests.evenkeel.dev"
-	// WebhookPlanRequests fills in who asked what of a plan.
+	// WebhookPlanRequests fills in who asked what of a plan, or answered it.
 	WebhookPlanRequests = "plan-requests.evenkeel.dev"
 	// WebhookOverrideRequests fills in who overrides a policy.
 	WebhookOverrideRequests = "override-requests.evenkeel.dev"
@@ -59,8 +55,6 @@ const (
 	PathStrategy = "/validate/strategy"
 	// PathWaiver checks waivers themselves.
 	PathWaiver = "/validate/waiver"
-	// PathApproval checks answers to plans.
-	PathApproval = "/validate/approval"
 	// PathRecords keeps to the manager what is the manager's.
 	PathRecords = "/validate/records"
 	// PathOverride checks overrides of policies.

@@ -13,19 +13,20 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
+	"evenkeel.dev/evenkeel/test/recorded"
 	"evenkeel.dev/evenkeel/test/webhooktest"
 )
 
 // overridden is an override of the policy no-privileged that was asked for an hour ago.
 func overridden(action v1alpha1.AdmissionAction, until time.Time,
-	changes ...func(*v1alpha1.PolicyOverrideSpec)) *v1alpha1.PolicyOverride {
+	changes ...func(*v1alpha1.PolicyOverride)) *v1alpha1.PolicyOverride {
 	o := &v1alpha1.PolicyOverride{ObjectMeta: metav1.ObjectMeta{Name: "no-privileged", Generation: 1},
 		Spec: v1alpha1.PolicyOverrideSpec{PolicyUID: "1", AdmissionAction: action,
-			ExpirationTime: metav1.NewTime(until),
-			Requests: []v1alpha1.RequestRecord{{Action: v1alpha1.ActionOverride, User: "jane", Reason: "INC-42",
-				RequestTime: metav1.NewTime(webhooktest.Now().Add(-time.Hour))}}}}
+			ExpirationTime: metav1.NewTime(until)}}
+	recorded.Requests(o, v1alpha1.RequestRecord{Action: v1alpha1.ActionOverride, User: "jane", Reason: "INC-42",
+		RequestTime: metav1.NewTime(webhooktest.Now().Add(-time.Hour))})
 	for _, change := range changes {
-		change(&o.Spec)
+		change(o)
 	}
 	return o
 }
@@ -54,10 +55,10 @@ func TestHandlerHonoursOverrides(t *testing.T) {
 		"at its end it is refused": {reason: "without any event or restart",
 			override: overridden(v1alpha1.AdmissionWarn, webhooktest.Now()), want: refused},
 		"one that admission hasn't seen counts for nothing": {override: overridden(v1alpha1.AdmissionWarn, hour,
-			func(s *v1alpha1.PolicyOverrideSpec) { s.Requests = nil }), want: refused},
+			func(o *v1alpha1.PolicyOverride) { o.Annotations = nil }), want: refused},
 		"that of an earlier policy of the name counts for nothing": {
 			override: overridden(v1alpha1.AdmissionWarn, hour,
-				func(s *v1alpha1.PolicyOverrideSpec) { s.PolicyUID = "0" }), want: refused},
+				func(o *v1alpha1.PolicyOverride) { o.Spec.PolicyUID = "0" }), want: refused},
 		"to Deny: nothing changes": {override: overridden(v1alpha1.AdmissionDeny, hour), want: refused},
 		"a policy that declares less is never made stricter": {
 			change:   webhooktest.WithAction(v1alpha1.AdmissionAudit),

@@ -103,9 +103,6 @@ func TestAllAuthorsAreStamped(t *testing.T) {
 		"a change that got past admission while deleting is told": {
 			review: webhooktest.Review("UPDATE", dyingPolicy("a", 3, ann), dyingPolicy("a", 3, ann), asPolicy,
 				as("bob")), want: `{"users":["ann"],"generation":2,"more":true}`},
-		"an approval has none": {
-			review: webhooktest.Review("CREATE", tree{"metadata": tree{"name": "yes"}, "spec": tree{}}, nil,
-				webhooktest.OfKind("RemediationApproval", "remediationapprovals"))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,12 +17,12 @@ func AsksOfBreakerByName() string {
 
 // asksOfBreaker says in CEL whether a write asks something of a breaker.
 func asksOfBreaker() string {
-	return asksOf("mode", "forcedOpenUntilTime", "resetToken", "requests")
+	return asksOf("mode", "forcedOpenUntilTime", "resetToken")
 }
 
-// asksOf says in CEL that a write changes one of the fields by which people ask.
+// asksOf says in CEL that a write changes one of the fields by which people ask, or the record of who asked.
 func asksOf(fields ...string) string {
-	var each []string
+	each := []string{sameRecord()}
 	for _, field := range fields {
 		each = append(each, same(field))
 	}
@@ -33,7 +33,7 @@ func asksOf(fields ...string) string {
 // nobody has filled in who asks.
 func onlyForcesOpen() string {
 	return `has(object.spec.mode) && object.spec.mode != "` + string(v1alpha1.BreakerAutomatic) + `" && ` +
-		same("resetToken") + " && " + same("requests") + " && !(" + shortensHold() + ")"
+		same("resetToken") + " && " + sameRecord() + " && !(" + shortensHold() + ")"
 }
 
 // shortensHold says in CEL that a write of a breaker that is held open gives the hold an end, or an earlier one: that
@@ -43,6 +43,15 @@ func shortensHold() string {
 		string(v1alpha1.BreakerAutomatic) + `" && has(object.spec.forcedOpenUntilTime) && ` +
 		"(!has(oldObject.spec.forcedOpenUntilTime) || " +
 		"timestamp(object.spec.forcedOpenUntilTime) < timestamp(oldObject.spec.forcedOpenUntilTime))"
+}
+
+// sameRecord says in CEL that a write leaves the record of who asked as it is.
+func sameRecord() string {
+	of := func(object string) string {
+		return fmt.Sprintf("(has(%[1]s.metadata.annotations) && %[2]q in %[1]s.metadata.annotations ? "+
+			"%[1]s.metadata.annotations[%[2]q] : \"\")", object, v1alpha1.AnnotationRequests)
+	}
+	return of("object") + " == (oldObject == null ? \"\" : " + of("oldObject") + ")"
 }
 
 func same(field string) string {

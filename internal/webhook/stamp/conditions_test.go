@@ -25,7 +25,7 @@ func TestOnlyTheKillSwitchGoesUnrecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	const soon, late = "2027-01-07T08:00:00Z", "2027-01-08T08:00:00Z"
-	breaker := func(spec tree) any { return tree{"spec": spec} }
+	breaker := func(spec tree, lines ...string) any { return holding(spec, lines...) }
 	held := func(until string) any { return breaker(tree{"mode": "ForcedOpen", "forcedOpenUntilTime": until}) }
 	forGood, automatic := breaker(tree{"mode": "ForcedOpen"}), breaker(tree{})
 	for name, tc := range map[string]struct {
@@ -45,7 +45,11 @@ func TestOnlyTheKillSwitchGoesUnrecorded(t *testing.T) {
 		"a reset of one that is held so": {held(soon),
 			breaker(tree{"mode": "ForcedOpen", "forcedOpenUntilTime": soon, "resetToken": "1"}), true},
 		"held for longer, and it is said": {held(soon),
-			breaker(tree{"mode": "ForcedOpen", "requests": []any{"x"}}), true},
+			breaker(tree{"mode": "ForcedOpen"}, record("ForceOpen", "bob")), true},
+		"held for longer, and what was said is taken away": {breaker(tree{}, record("ForceOpen", "bob")),
+			breaker(tree{"mode": "ForcedOpen"}), true},
+		"held open, and what was said is kept": {breaker(tree{}, record("ForceOpen", "bob")),
+			breaker(tree{"mode": "ForcedOpen"}, record("ForceOpen", "bob")), false},
 	} {
 		got, _, err := program.Eval(map[string]any{"object": tc.after, "oldObject": tc.before})
 		if err != nil || got.Value() != tc.recorded {

@@ -6,7 +6,10 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -16,12 +19,10 @@ import (
 // once other webhooks have answered.
 const fresh = 5 * time.Minute
 
-// Change is what admission makes of the spec of a write.
+// Change is what admission makes of a write.
 type Change struct {
-	// Requests is what spec.requests is to hold; empty for none.
-	Requests []any
-	// Moved says that spec.reason is in the record now, and goes from the spec.
-	Moved bool
+	// Requests is what the annotation is to hold; empty for none.
+	Requests string
 	// Leftover is a field of spec that goes: the end of what a write ends before it. Empty: none.
 	Leftover string
 }
@@ -30,95 +31,96 @@ type Change struct {
 // false when it does already.
 func Record(r *policy.Request) (change Change, needed bool) {
 	before, after := specOf(r.OldObject), specOf(r.Object)
-	was, is := listOf(before), listOf(after)
-	asks := of(r.Resource, before, after)
-	reason, given := text(after, "reason"), text(after, "reason") != "" &&
-		text(after, "reason") != text(before, "reason")
+	was, is := requestsOf(r.OldObject), requestsOf(r.Object)
+	asks, rest := of(r.Resource, before, after), leftover(r.Resource, before, after)
 	switch {
-	case len(asks) == 0 && r.Resource == "policyoverrides" && text(after, "reason") != "":
-		return Change{Requests: was, Moved: true}, true // applied once more: it is in the record
 	case len(asks) == 0:
-		return Change{Requests: was}, !reflect.DeepEqual(was, is)
-	case !given && leftover(r.Resource, before, after) == "" && recorded(was, is, asks, r):
+		return Change{Requests: was}, was != is
+	case rest == "" && recorded(was, is, asks, r):
 		return Change{Requests: is}, false
 	}
-	if !given {
-		reason = ""
-	}
-	for _, a := range asks {
-		was = append(was, a.record(r.UserInfo.Username, reason, r.Now))
-	}
-	return Change{Requests: latest(was), Moved: given, Leftover: leftover(r.Resource, before, after)}, true
+	return Change{Requests: with(was, asks, r.UserInfo.Username, func(int) time.Time { return r.Now }),
+		Leftover: rest}, true
 }
 
-// Asks says whether a write asks for an action, and the reason that its record holds.
+// Asks says whether a write asks for an action, and for which reason.
 func Asks(r *policy.Request, action v1alpha1.RequestAction) (reason string, asks bool) {
-	if !slices.ContainsFunc(of(r.Resource, specOf(r.OldObject), specOf(r.Object)), func(a ask) bool {
-		return a.action == action
-	}) {
-		return "", false
-	}
-	for _, entry := range slices.Backward(listOf(specOf(r.Object))) {
-		if m, _ := entry.(map[string]any); text(m, "action") == string(action) {
-			return text(m, "reason"), true
+	for _, a := range of(r.Resource, specOf(r.OldObject), specOf(r.Object)) {
+		if a.action == action {
+			return a.reason, true
 		}
 	}
-	return "", true
+	return "", false
 }
 
-// recorded says whether a list is the one before with the records of what is asked for,
-// in the name of whoever asks.
-func recorded(was, is []any, asks []ask, r *policy.Request) bool {
-	if len(is) < len(asks) {
-		return false
-	}
-	kept, added := is[:len(is)-len(asks)], is[len(is)-len(asks):]
-	for i, a := range asks {
-		entry, _ := added[i].(map[string]any)
-		at, err := time.Parse(time.RFC3339, text(entry, "requestTime"))
-		if err != nil || r.Now.Sub(at).Abs() > fresh ||
-			!reflect.DeepEqual(entry, a.record(r.UserInfo.Username, text(entry, "reason"), at)) {
+// recorded says whether a record is the one before with what is asked for, in the name of whoever asks.
+func recorded(was, is string, asks []ask, r *policy.Request) bool {
+	records := v1alpha1.Requests(&metav1.ObjectMeta{
+		Annotations: map[string]string{v1alpha1.AnnotationRequests: is}})
+	added := records[max(len(records)-len(asks), 0):]
+	at := func(i int) time.Time { return added[i].RequestTime.Time }
+	for i := range added {
+		if r.Now.Sub(at(i)).Abs() > fresh {
 			return false
 		}
 	}
-	return reflect.DeepEqual(latest(append(slices.Clone(was), added...)), append(slices.Clone(kept), added...))
+	return len(added) == len(asks) && is == with(was, asks, r.UserInfo.Username, at)
 }
 
-func latest(list []any) []any { return list[max(len(list)-v1alpha1.MaxRequests, 0):] }
+// with is a record to which a user adds what they ask for, each at its time. A line is kept as it is, also one that
+// can't be read.
+func with(was string, asks []ask, user string, at func(i int) time.Time) string {
+	var lines []string
+	if was != "" {
+		lines = strings.Split(was, "\n")
+	}
+	for i, a := range asks {
+		record := v1alpha1.RequestRecord{User: user, Action: a.action, RequestTime: metav1.NewTime(at(i)), Reason: a.reason,
+			Token: a.token}
+		if end, err := time.Parse(time.RFC3339, a.until); err == nil {
+			record.UntilTime = &metav1.Time{Time: end}
+		}
+		lines = append(lines, record.Line())
+	}
+	return strings.Join(lines[max(len(lines)-v1alpha1.MaxRequests, 0):], "\n")
+}
 
 // ask is one thing that a write asks for.
 type ask struct {
 	action v1alpha1.RequestAction
 	token  string
+	reason string
 	// until is when it ends by itself, as the write says it; empty for no end.
 	until string
 }
 
-func (a ask) record(user, reason string, at time.Time) map[string]any {
-	entry := map[string]any{"action": string(a.action), "user": user, "requestTime": at.UTC().Format(time.RFC3339)}
-	if reason != "" {
-		entry["reason"] = reason
-	}
-	if a.token != "" {
-		entry["token"] = a.token
-	}
-	if a.until != "" {
-		entry["untilTime"] = a.until
-	}
-	return entry
-}
-
 func of(resource string, before, after map[string]any) []ask {
+	var asks []ask
 	switch resource {
 	case "remediationbreakers":
-		return append(ofMode(before, after), ofToken("resetToken", v1alpha1.ActionReset, before, after)...)
+		asks = slices.Concat(ofMode(before, after), ofToken("resetToken", v1alpha1.ActionReset, before, after))
 	case "policyoverrides":
-		return ofOverride(before, after)
+		asks = ofOverride(before, after)
 	case "remediations":
-		return slices.Concat(ofState(before, after), ofToken("retryToken", v1alpha1.ActionRetry, before, after),
+		asks = slices.Concat(ofState(before, after), ofToken("retryToken", v1alpha1.ActionRetry, before, after),
 			ofWindows(before, after))
 	}
-	return nil
+	for i := range asks {
+		asks[i].reason = text(after, "reason")
+	}
+	if resource == "remediations" {
+		asks = append(asks, ofApproval(before, after)...)
+	}
+	return asks
+}
+
+// ofApproval: the comment of an answer is its reason.
+func ofApproval(before, after map[string]any) []ask {
+	answer, _ := after["approval"].(map[string]any)
+	if answer == nil || reflect.DeepEqual(before["approval"], after["approval"]) {
+		return nil
+	}
+	return []ask{{action: v1alpha1.RequestAction(text(answer, "decision")), reason: text(answer, "comment")}}
 }
 
 // ofOverride: whatever changes how a policy is overridden, or until when, is asked for by
@@ -190,9 +192,8 @@ func specOf(object map[string]any) map[string]any {
 	return spec
 }
 
-func listOf(spec map[string]any) []any {
-	list, _ := spec["requests"].([]any)
-	return slices.Clone(list)
+func requestsOf(object map[string]any) string {
+	return marks(object, "annotations")[v1alpha1.AnnotationRequests]
 }
 
 func text(m map[string]any, key string) string {

@@ -3,7 +3,6 @@
 package stamp
 
 import (
-	"maps"
 	"reflect"
 	"strings"
 
@@ -31,7 +30,7 @@ type Field struct {
 	field []string
 	// past is a field beside it that keeps who has done it before; nil for none.
 	past []string
-	// requests says that spec.requests holds who asked for what, in place of field.
+	// requests says that field holds who asked for what: see Record.
 	requests bool
 	// Failure is what becomes of a write while nobody answers; empty for Fail.
 	Failure admissionregistrationv1.FailurePolicyType
@@ -43,24 +42,22 @@ func All() []Field {
 		authorship(names.WebhookAuthor, "clusterregopolicies"),
 		authorship(names.WebhookTemplateAuthor, "regotemplates"),
 		authorship(names.WebhookStrategyAuthor, "remediationstrategies"),
-		{Webhook: names.WebhookApprover, Resource: "remediationapprovals",
-			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-			act:        []string{"spec"}, field: []string{"spec", "approver"}},
 		// The kill switch must work while nobody answers. Then it holds no name.
-		{Webhook: names.WebhookForceOpen, Resource: "remediationbreakers", Operations: writes(),
-			Failure:   admissionregistrationv1.Ignore,
-			Condition: asksOfBreaker() + " && " + onlyForcesOpen(), act: []string{"spec"},
-			field: []string{"spec", "requests"}, requests: true},
-		{Webhook: names.WebhookBreakerRequests, Resource: "remediationbreakers", Operations: writes(),
-			Condition: AsksOfBreakerByName(), act: []string{"spec"}, field: []string{"spec", "requests"},
-			requests: true},
+		requesting(names.WebhookForceOpen, "remediationbreakers", admissionregistrationv1.Ignore,
+			asksOfBreaker()+" && "+onlyForcesOpen()),
+		requesting(names.WebhookBreakerRequests, "remediationbreakers", admissionregistrationv1.Fail,
+			AsksOfBreakerByName()),
 		// The manager's own writes are of the same object.
-		{Webhook: names.WebhookPlanRequests, Resource: "remediations", Operations: writes(),
-			Condition: asksOf("desiredState", "pausedUntilTime", "retryToken", "windows", "requests"),
-			act:       []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
-		{Webhook: names.WebhookOverrideRequests, Resource: "policyoverrides", Operations: writes(),
-			act: []string{"spec"}, field: []string{"spec", "requests"}, requests: true},
+		requesting(names.WebhookPlanRequests, "remediations", admissionregistrationv1.Fail,
+			asksOf("desiredState", "pausedUntilTime", "retryToken", "windows", "approval")),
+		requesting(names.WebhookOverrideRequests, "policyoverrides", admissionregistrationv1.Fail, ""),
 	}
+}
+
+// requesting is the stamp of what people ask of an object.
+func requesting(webhook, resource string, failure admissionregistrationv1.FailurePolicyType, condition string) Field {
+	return Field{Webhook: webhook, Resource: resource, Operations: writes(), Failure: failure, Condition: condition,
+		act: []string{"spec"}, field: []string{"metadata", "annotations", v1alpha1.AnnotationRequests}, requests: true}
 }
 
 // authorship is the stamp of what rules the cluster: who last changed its spec, and
@@ -97,7 +94,7 @@ func (s Field) patch(r *policy.Request) []operation {
 		return nil
 	}
 	if s.requests {
-		return recording(r)
+		return s.recording(r)
 	}
 	want, set := s.user(r)
 	made := map[string]bool{}
@@ -129,21 +126,12 @@ func setField(object map[string]any, field []string, want any, set bool, made ma
 	return []operation{{Op: "add", Path: pointer(field), Value: want}}
 }
 
-func recording(r *policy.Request) []operation {
+func (s Field) recording(r *policy.Request) []operation {
 	change, needed := Record(r)
 	if !needed {
 		return nil
 	}
-	var ops []operation
-	switch _, there := dig(r.Object, []string{"spec", "requests"}); {
-	case len(change.Requests) > 0:
-		ops = append(ops, operation{Op: "add", Path: "/spec/requests", Value: change.Requests})
-	case there:
-		ops = append(ops, operation{Op: "remove", Path: "/spec/requests"})
-	}
-	if change.Moved {
-		ops = append(ops, operation{Op: "remove", Path: "/spec/reason"})
-	}
+	ops := setField(r.Object, s.field, change.Requests, change.Requests != "", map[string]bool{})
 	if change.Leftover != "" {
 		ops = append(ops, operation{Op: "remove", Path: "/spec/" + change.Leftover})
 	}
@@ -163,19 +151,7 @@ func (s Field) user(r *policy.Request) (value any, set bool) {
 func (s Field) acts(r *policy.Request) bool {
 	act, _ := dig(r.Object, s.act)
 	before, there := dig(r.OldObject, s.act)
-	return r.Operation == policy.Create || !there || !reflect.DeepEqual(s.unstamped(act), s.unstamped(before))
-}
-
-// unstamped is the act without the field itself, when it lies within.
-func (s Field) unstamped(act any) any {
-	fields, isMap := act.(map[string]any)
-	within, inside := strings.CutPrefix(pointer(s.field), pointer(s.act)+"/")
-	if !isMap || !inside {
-		return act
-	}
-	rest := maps.Clone(fields)
-	delete(rest, within)
-	return rest
+	return r.Operation == policy.Create || !there || !reflect.DeepEqual(act, before)
 }
 
 // dig finds what lies at a path of an object. An explicit null is nothing.

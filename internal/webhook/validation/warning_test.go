@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy/template"
 	"evenkeel.dev/evenkeel/internal/webhook/exempt"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
+	"evenkeel.dev/evenkeel/test/recorded"
 )
 
 // A warning has so many bytes, and names may have as many: what happens and what to do stand all the same, and names of
@@ -166,8 +167,8 @@ func overriding(name, uid string) *v1alpha1.PolicyOverride {
 	o := &v1alpha1.PolicyOverride{}
 	o.Name, o.Spec.PolicyUID = name, uid
 	o.Spec.AdmissionAction = v1alpha1.AdmissionWarn
-	o.Spec.Requests = []v1alpha1.RequestRecord{{Action: v1alpha1.ActionOverride, User: "ann", Reason: "harm",
-		RequestTime: metav1.NewTime(time.Now())}}
+	recorded.Requests(o, []v1alpha1.RequestRecord{{Action: v1alpha1.ActionOverride, User: "ann", Reason: "harm",
+		RequestTime: metav1.NewTime(time.Now())}}...)
 	o.Spec.ExpirationTime = metav1.NewTime(time.Now().Add(time.Hour))
 	return o
 }

@@ -27,7 +27,7 @@ func (c *Cluster) saveEvidence(ctx context.Context) (string, error) {
 	}
 	for file, args := range map[string][]string{
 		"evenkeel.yaml": {"get",
-			"clusterregopolicies,remediations,remediationslices,remediationapprovals,remediationbreakers", "-o",
+			"clusterregopolicies,remediations,remediationslices,remediationbreakers", "-o",
 			"yaml"},
 		"deployments.yaml": {"get", "deployments", "-A", "-o", "yaml", "--show-managed-fields"},
 		"events.yaml":      {"get", "events.events.k8s.io", "-A", "-o", "yaml"},
