@@ -27,7 +27,7 @@ func TestRequestsAreReadAsTheyWereWritten(t *testing.T) {
 	if diff := cmp.Diff(want, Requests(recording(lines...))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if got := lines[1]; got != `{"user":"ann","action":"Reset","time":"2027-01-07T08:00:00Z","token":"1"}` {
+	if got := lines[1]; got != `{"user":"ann","action":"Reset","requestTime":"2027-01-07T08:00:00Z","token":"1"}` {
 		t.Errorf("the API server's policy can't read %s", got)
 	}
 	if got := Requests(&Remediation{}); got != nil {
@@ -39,7 +39,7 @@ func TestALineThatCantBeReadIsARequestThatAdmissionDidntSee(t *testing.T) {
 	pause := RequestRecord{User: "ann", Action: ActionPause}
 	for name, line := range map[string]string{
 		"no JSON": "ann has paused it", "an empty line": "", "another form": `["ann"]`, "nobody": `{"action":"Pause"}`,
-		"nothing": `{"user":"ann"}`, "a time that is none": `{"user":"ann","action":"Pause","time":"noon"}`,
+		"nothing": `{"user":"ann"}`, "a time that is none": `{"user":"ann","action":"Pause","requestTime":"noon"}`,
 		"a name without end": `{"action":"Pause","user":"` + strings.Repeat("n", 5000) + `"}`,
 	} {
 		rem := recording(pause.Line(), line, "{}")

@@ -126,7 +126,7 @@ func unhook(ctx context.Context) {
 
 // forging is a merge patch of a spec that has bob ask for it.
 func forging(spec, action string) string {
-	line := fmt.Sprintf(`{"user":"bob","action":%q,"time":"2026-01-01T00:00:00Z"}`, action)
+	line := fmt.Sprintf(`{"user":"bob","action":%q,"requestTime":"2026-01-01T00:00:00Z"}`, action)
 	return fmt.Sprintf(`{"spec":%s,"metadata":{"annotations":{%q:%q}}}`, spec, v1alpha1.AnnotationRequests, line)
 }
 

@@ -28,9 +28,9 @@ func record(action, user string, more ...string) string {
 			r.Reason = more[i+1]
 		case "token":
 			r.Token = more[i+1]
-		case "time":
+		case "requestTime":
 			r.RequestTime = metav1.NewTime(at)
-		case "until":
+		case "untilTime":
 			r.UntilTime = &metav1.Time{Time: at}
 		}
 	}
