@@ -239,7 +239,7 @@ func TestUntilWhenIsOnRecord(t *testing.T) {
 			action, until, _ := strings.Cut(tc.want, " until ")
 			want := record(action, "ann")
 			if until != "" {
-				want = record(action, "ann", "until", until)
+				want = record(action, "ann", "untilTime", until)
 			}
 			if diff := cmp.Diff(want, got.Requests); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -28,7 +28,7 @@ func TestStamp(t *testing.T) {
 		return tree{"metadata": metadata, "spec": tree{"title": title}}
 	}
 	plan := func(state string, lines ...string) tree { return holding(tree{"desiredState": state}, lines...) }
-	by := func(user string) string { return record("Undo", user, "time", "1970-01-01T00:00:00Z") }
+	by := func(user string) string { return record("Undo", user, "requestTime", "1970-01-01T00:00:00Z") }
 	until := func(state string) tree {
 		return webhooktest.Set(plan(state), "2027-01-07T08:00:00Z", "spec", "pausedUntilTime")
 	}
