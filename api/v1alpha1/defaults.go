@@ -7,11 +7,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 )
 
 // The defaults of strategies and sources. An absent field means its default: the schema
 // stores none, and anyone who reads an object resolves them.
 const (
+	// DefaultStrategy is the name of the RemediationStrategy for policies that name none.
+	// Where there is none of that name, the defaults below are the strategy.
+	DefaultStrategy            = "default"
 	DefaultMaxInFlight         = 10
 	DefaultRetryLimit          = 5
 	DefaultSoak                = time.Minute
@@ -68,60 +72,39 @@ func (s *RegoPolicySpec) EffectiveFailurePolicy() FailurePolicy {
 	return FailurePolicyIgnore
 }
 
-// SetDefaults resolves what is absent. What strategyRef stands for isn't: that the
-// RemediationStrategy says, and no default takes its place.
+// SetDefaults resolves what is absent. That no strategy is named stays as it is: see
+// DefaultStrategy.
 func (r *PolicyRemediation) SetDefaults() {
-	if r.StrategyRef == nil {
-		r.RolloutStrategy.SetDefaults()
-		return
-	}
-	r.setOwnDefaults()
-}
-
-// SetDefaults resolves what is absent. A plan is made with all of it, so that it needs
-// no default later. Lists are changed in place: copy what others read first.
-func (r *RolloutStrategy) SetDefaults() {
-	r.setOwnDefaults()
-	r.RemediationStrategySpec.SetDefaults()
-}
-
-// setOwnDefaults resolves what a policy says itself, whatever sets the rest.
-func (r *RolloutStrategy) setOwnDefaults() {
 	setDefault(&r.Mode, RemediationDisabled)
 	if len(r.AllowedActions) == 0 {
 		r.AllowedActions = []ActionType{ActionPatch}
 	}
 }
 
-// SetDefaults resolves what is absent. Lists are changed in place: copy what others read
-// first.
+// SetDefaults resolves what is absent. The last step, of 100%, is among the steps then. Lists
+// are changed in place: copy what others read first.
 func (r *RemediationStrategySpec) SetDefaults() {
-	if r.Canary.Size == nil {
-		one := intstr.FromInt32(1)
-		r.Canary.Size = &one
+	if len(r.Steps) == 0 {
+		r.Steps = []RolloutStep{{Targets: intstr.FromInt32(1)}, {Targets: intstr.FromString("5%")},
+			{Targets: intstr.FromString("25%")}}
 	}
-	if len(r.Waves) == 0 {
-		r.Waves = []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")}
+	for i := range r.Steps {
+		if r.Steps[i].Soak == nil {
+			r.Steps[i].Soak = &metav1.Duration{Duration: DefaultSoak}
+		}
 	}
-	setDefault(&r.MaxInFlight, DefaultMaxInFlight)
+	if last := r.Steps[len(r.Steps)-1]; last.Targets.String() != "100%" {
+		r.Steps = append(r.Steps, RolloutStep{Targets: intstr.FromString("100%"), Soak: last.Soak})
+	}
+	if r.MaxInFlight == nil {
+		r.MaxInFlight = ptr.To(intstr.FromInt32(DefaultMaxInFlight))
+	}
 	if r.RetryLimit == nil {
-		limit := int32(DefaultRetryLimit)
-		r.RetryLimit = &limit
-	}
-	if r.Soak == nil {
-		r.Soak = &metav1.Duration{Duration: DefaultSoak}
+		r.RetryLimit = ptr.To[int32](DefaultRetryLimit)
 	}
 	setDefaultDuration(&r.ProgressDeadline, DefaultProgressDeadline)
 	r.setPolicyDefaults()
 	r.Breaker.SetDefaults()
-}
-
-// EffectiveSoak is soak, or its default.
-func (r *RemediationStrategySpec) EffectiveSoak() time.Duration {
-	if r.Soak != nil {
-		return r.Soak.Duration
-	}
-	return DefaultSoak
 }
 
 func (r *RemediationStrategySpec) setPolicyDefaults() {

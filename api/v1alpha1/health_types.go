@@ -3,7 +3,6 @@
 package v1alpha1
 
 // UnknownHealth says what happens to targets whose health nobody can tell.
-// +kubebuilder:validation:Enum=Hold;Allow
 type UnknownHealth string
 
 const (
@@ -21,6 +20,7 @@ type HealthStrategy struct {
 	// resources without a rule, a Ready condition or an observedGeneration. With an
 	// analysis the metrics tell, and this isn't asked. Default: Hold.
 	// +optional
+	// +kubebuilder:validation:Enum=Hold;Allow
 	Unknown UnknownHealth `json:"unknown,omitempty"`
 	// rules tell the health of kinds, before the rules that Evenkeel has for
 	// well-known kinds.

@@ -148,15 +148,15 @@ type RemediationPlan struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash"`
-	// strategy is the policy's strategy, frozen when the plan was made, within what the
-	// cluster's administrator allows.
+	// rollout is how the plan is rolled out.
 	// +required
-	Strategy RolloutStrategy `json:"strategy"`
-	// strategyRef is the RemediationStrategy that strategy was taken from, as it stood
-	// then; absent where the policy says it itself.
+	Rollout PlannedRollout `json:"rollout"`
+	// strategyRef is the RemediationStrategy that rollout was resolved from, as it stood
+	// then; absent for the defaults that apply where there is none named default.
 	// +optional
 	StrategyRef *PlannedStrategy `json:"strategyRef,omitempty"`
-	// limits are what the administrator's flags have changed of what the policy asks for.
+	// limits are what the administrator's flags have changed of what the policy and its
+	// strategy ask for.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -165,17 +165,17 @@ type RemediationPlan struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Targets int32 `json:"targets"`
-	// writable is the number of targets that the plan may write, which the
-	// percentages of its budget are of; the others are left to their owners.
+	// writable is the number of targets that the plan may write; the others are left to
+	// their owners.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Writable int32 `json:"writable,omitempty"`
-	// waves are the sizes of the waves in order; the first is the canary.
+	// waves are the waves in order; the first is the canary.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=189
-	Waves []int32 `json:"waves"`
+	Waves []PlannedWave `json:"waves"`
 	// stages are the plan's stages, when the strategy has any: each begins with
 	// the wave that it names.
 	// +optional
@@ -191,10 +191,10 @@ type RemediationPlan struct {
 	Slices []string `json:"slices"`
 }
 
-// AppliedLimit is a field of a strategy for which a policy asks more than the cluster's
-// administrator allows.
+// AppliedLimit is a field of a strategy, or the mode of a policy, that asks for more than the
+// cluster's administrator allows.
 type AppliedLimit struct {
-	// field is the field below spec.remediation of the policy.
+	// field is the field of the RemediationStrategy, or mode.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Field string `json:"field"`

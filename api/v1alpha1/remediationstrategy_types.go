@@ -7,12 +7,12 @@ import (
 )
 
 // RemediationStrategy says how violations are remediated, for all policies whose
-// remediation.strategyRef names it. Whether they are, and by which verbs, each policy says
-// itself.
+// remediation.strategyRef names it. The one named default is also for all policies that name
+// none. Whether they are, and by which verbs, each policy says itself.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=remstrategy,categories=evenkeel
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Waves",type=string,JSONPath=`.status.inForce.waves`
+// +kubebuilder:printcolumn:name="Steps",type=string,JSONPath=`.status.inForce.steps`
 // +kubebuilder:printcolumn:name="Soak",type=string,JSONPath=`.status.inForce.soak`
 // +kubebuilder:printcolumn:name="On-Failure",type=string,JSONPath=`.status.inForce.onFailure`
 // +kubebuilder:printcolumn:name="Policies",type=integer,JSONPath=`.status.policies`
@@ -45,8 +45,8 @@ type RemediationStrategyStatus struct {
 	// observedGeneration is the generation that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// policies is the number of policies whose remediation.strategyRef names it, also of
-	// those whose mode is Disabled.
+	// policies is the number of policies that follow it, also of those whose mode is
+	// Disabled.
 	// +optional
 	Policies int32 `json:"policies"`
 	// inForce is what a plan that is made now would be rolled out by, with defaults.
@@ -64,13 +64,13 @@ type RemediationStrategyStatus struct {
 // StrategyInForce is a strategy with its defaults, so that nobody needs to know them who
 // reads a table.
 type StrategyInForce struct {
-	// waves are the sizes of the canary and the waves after it, for example 1, 5%, 25%, 100%.
+	// steps are the targets of the steps, for example 1, 5%, 25%, 100%.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
-	Waves string `json:"waves"`
-	// soak is how long a wave must stay verified, for example 1m0s.
+	Steps string `json:"steps"`
+	// soak is how long each step must stay verified, for example 10m0s, 1m0s, 1m0s, 1m0s.
 	// +required
-	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:MaxLength=768
 	Soak string `json:"soak"`
 	// onFailure says what happens when a wave fails its verification.
 	// +required

@@ -4,36 +4,9 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// BudgetStrategy limits what may be changed at a time. Work in flight is counted
-// over all plans: targets whose write was decided or has happened, and that
-// aren't verified yet. Of several limits the most restrictive holds, those of
-// other plans in progress included. A limit that can't be read means 0.
-type BudgetStrategy struct {
-	// maxUnavailable is the largest number of targets in flight, as a count or a
-	// percentage of the targets that the plan may write (rounded down, at least 1).
-	// +optional
-	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="maxUnavailable must be a count of at least 1, or a percentage from 1% to 100%"
-	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// maxPerNamespace is the largest number of targets in flight in one namespace.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=10000
-	MaxPerNamespace *int32 `json:"maxPerNamespace,omitempty"`
-	// maxTargets is the largest number of targets to fix in one plan; what is left
-	// waits for the next plan, which begins with a canary of its own. Objects that
-	// are left to their owners don't count.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100000
-	MaxTargets *int32 `json:"maxTargets,omitempty"`
-}
-
 // WindowKind says what a maintenance window does while it lasts.
-// +kubebuilder:validation:Enum=Allow;Deny
 type WindowKind string
 
 const (
@@ -48,6 +21,7 @@ type MaintenanceWindow struct {
 	// kind is what the window does while it lasts: Allow lets writes begin, Deny lets none begin, and
 	// wins. Where all windows are of kind Deny, writes may begin outside them. Default: Allow.
 	// +optional
+	// +kubebuilder:validation:Enum=Allow;Deny
 	Kind WindowKind `json:"kind,omitempty"`
 	// schedule is when the window begins, in the five fields of cron: minute,
 	// hour, day of month, month, day of week; for example "0 22 * * 1-5".
@@ -78,7 +52,6 @@ const (
 )
 
 // RollbackScope says how much a rollback undoes.
-// +kubebuilder:validation:Enum=Wave;All
 type RollbackScope string
 
 const (
@@ -89,7 +62,6 @@ const (
 )
 
 // ManagedObjectsPolicy says what happens to objects that another tool manages.
-// +kubebuilder:validation:Enum=Notify;Remediate
 type ManagedObjectsPolicy string
 
 const (

@@ -67,16 +67,27 @@ func (m RemediationMode) Runs() bool {
 	return m == RemediationAutomatic || m == RemediationManual
 }
 
-// PolicyRemediation says whether and how violations of a policy are remediated: how, either
-// here or in the RemediationStrategy that strategyRef names.
-// +kubebuilder:validation:XValidation:rule="!has(self.strategyRef) || !(has(self.canary) || has(self.waves) || has(self.stages) || has(self.maxInFlight) || has(self.soak) || has(self.progressDeadline) || has(self.retryLimit) || has(self.budget) || has(self.windows) || has(self.analysis) || has(self.health) || has(self.approval) || has(self.onFailure) || has(self.rollbackScope) || has(self.managedObjects) || has(self.escalation) || has(self.history) || has(self.breaker))",message="strategyRef and a strategy of the policy's own exclude each other: beside strategyRef only mode and allowedActions may be set, so that what the RemediationStrategy says is all that holds"
+// PolicyRemediation says whether violations of a policy are remediated, by which actions, and which
+// RemediationStrategy says how.
 type PolicyRemediation struct {
-	RolloutStrategy `json:",inline"`
+	// mode says how far remediation goes by itself. Default: Disabled.
+	// +optional
+	// +kubebuilder:validation:Enum=Disabled;DryRun;Manual;Automatic
+	Mode RemediationMode `json:"mode,omitempty"`
+	// allowedActions are the verbs that the policy's fixes may use. Default: Patch.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Enum=Patch;Create;Delete;Evict;Restart;Scale
+	AllowedActions []ActionType `json:"allowedActions,omitempty"`
 	// strategyRef names the RemediationStrategy that says how violations are remediated.
 	// While there is none of that name, the policy gates and scans, and nothing is
-	// remediated. Beside it only mode and allowedActions may be set.
+	// remediated. Default: the one named default; where there is none of that name, the
+	// defaults of RemediationStrategy apply.
 	// +optional
 	StrategyRef *StrategyReference `json:"strategyRef,omitempty"`
+
+	RemovedFromPolicy `json:",inline"`
 }
 
 // StrategyReference names a RemediationStrategy.
@@ -88,41 +99,20 @@ type StrategyReference struct {
 	Name string `json:"name"`
 }
 
-// RolloutStrategy says whether and how violations are remediated.
-type RolloutStrategy struct {
-	// mode says how far remediation goes by itself. Default: Disabled.
-	// +optional
-	// +kubebuilder:validation:Enum=Disabled;DryRun;Manual;Automatic
-	Mode RemediationMode `json:"mode,omitempty"`
-	// allowedActions are the verbs that the policy's fixes may use. Default: Patch.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:items:Enum=Patch;Create;Delete;Evict;Restart;Scale
-	AllowedActions []ActionType `json:"allowedActions,omitempty"`
-
-	RemediationStrategySpec `json:",inline"`
-}
-
 // RemediationStrategySpec says how violations are remediated.
-// +kubebuilder:validation:XValidation:rule="!has(self.waves) || self.waves.size() == 0 || self.waves[self.waves.size()-1] == '100%'",message="waves must end with \"100%\": otherwise some targets are in no wave"
 type RemediationStrategySpec struct {
-	// canary is the first, smallest step.
-	// +optional
-	Canary CanaryStrategy `json:"canary,omitempty,omitzero"`
-	// waves are the steps after the canary: each the share of all targets that
-	// is fixed when the wave is done, as a count or a percentage, never
-	// falling, ending with "100%". Percentages round down, at least 1.
-	// Default: 5%, 25%, 100%.
+	// steps are the shares of all targets that are fixed one after the other. The first
+	// is the canary. A last step of 100% is implied, which soaks as long as the step
+	// before it. A step that adds no target to those before it is left out.
+	// Default: 1, 5%, 25%.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
-	// +kubebuilder:validation:items:XIntOrString
-	// +kubebuilder:validation:items:Pattern=`^([1-9][0-9]?|100)%$`
-	// +kubebuilder:validation:items:XValidation:rule="type(self) != int || self >= 1",message="a wave must be a count of at least 1, or a percentage from 1% to 100%"
-	Waves []intstr.IntOrString `json:"waves,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="self.size() < 2 || self.filter(s, has(s.selector)).size() == (has(self[0].selector) ? 1 : 0)",message="only the first step, the canary, may have a selector: to fix a part of the fleet first, use stages"
+	// +kubebuilder:validation:XValidation:rule="self.filter(s, s.targets == '100%').size() == (self.size() > 0 && self[self.size() - 1].targets == '100%' ? 1 : 0)",message="no step may follow one of 100%: all targets are fixed by then"
+	Steps []RolloutStep `json:"steps,omitempty"`
 	// stages split the rollout by environment: the targets of the first stage are
-	// fixed first, in a canary and waves of their own, then those of the next;
+	// fixed first, in steps of their own, then those of the next;
 	// targets that no stage chooses come last. A target belongs to the first
 	// stage that chooses it.
 	// +optional
@@ -130,19 +120,28 @@ type RemediationStrategySpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	Stages []RolloutStage `json:"stages,omitempty"`
-	// maxInFlight is the largest number of targets being written or waiting
-	// for their verification within a wave. Default: 10.
+	// maxInFlight is the largest number of the plan's targets in flight: written, or about to
+	// be, and not verified yet. It is a count, or a percentage of the targets that the plan
+	// may write (rounded down, at least 1); at most 100 in any case. Default: 10.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^([1-9][0-9]?|100)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 1 && self <= 100",message="maxInFlight must be a count from 1 to 100, or a percentage from 1% to 100%"
+	MaxInFlight *intstr.IntOrString `json:"maxInFlight,omitempty"`
+	// maxPerNamespace is the largest number of targets in flight in one namespace, over all
+	// plans in progress: of several limits the most restrictive holds, those of other plans
+	// included. Default: any number.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=100
-	MaxInFlight int32 `json:"maxInFlight,omitempty"`
-	// soak is how long a wave must stay verified without a break before the
-	// next begins; 0s asks for none beyond the verification. Default: 1m.
+	// +kubebuilder:validation:Maximum=10000
+	MaxPerNamespace *int32 `json:"maxPerNamespace,omitempty"`
+	// maxTargets is the largest number of targets to fix in one plan; what is left
+	// waits for the next plan, which begins with a canary of its own. Objects that
+	// are left to their owners don't count.
 	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('0s') && duration(self) <= duration('168h')",message="soak must be a duration from 0s to 168h, such as 30s, 5m or 1h30m"
-	Soak *metav1.Duration `json:"soak,omitempty"`
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	MaxTargets *int32 `json:"maxTargets,omitempty"`
 	// progressDeadline is the longest time that a wave's targets may take to be
 	// verified, soak not counted; then the wave is rolled back. Default: 10m.
 	// +optional
@@ -156,9 +155,6 @@ type RemediationStrategySpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=20
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
-	// budget limits what may be changed at a time, over all plans in progress.
-	// +optional
-	Budget *BudgetStrategy `json:"budget,omitempty"`
 	// windows are the times at which writes may begin; none means always.
 	// Verification, soak and rollback go on outside them.
 	// +optional
@@ -182,10 +178,12 @@ type RemediationStrategySpec struct {
 	OnFailure FailureAction `json:"onFailure,omitempty"`
 	// rollbackScope says how much a rollback undoes. Default: Wave.
 	// +optional
+	// +kubebuilder:validation:Enum=Wave;All
 	RollbackScope RollbackScope `json:"rollbackScope,omitempty"`
 	// managedObjects says what happens to objects that another tool manages
 	// (Argo CD, Flux, Helm, Config Sync). Default: Notify.
 	// +optional
+	// +kubebuilder:validation:Enum=Notify;Remediate
 	ManagedObjects ManagedObjectsPolicy `json:"managedObjects,omitempty"`
 	// escalation says when people are notified.
 	// +optional
@@ -196,26 +194,39 @@ type RemediationStrategySpec struct {
 	// breaker says when the policy's circuit breaker opens.
 	// +optional
 	Breaker BreakerStrategy `json:"breaker,omitempty,omitzero"`
+
+	RemovedFromStrategy `json:",inline"`
 }
 
-// CanaryStrategy is the first, smallest step of a rollout.
-type CanaryStrategy struct {
-	// size is the number of targets in the canary, as a count or a percentage
-	// of all targets (rounded down, at least 1). Default: 1.
-	// +optional
+// RolloutStep is a share of all targets that is fixed before the rollout goes on.
+type RolloutStep struct {
+	// targets is the share of all targets that is fixed when the step is done, those of
+	// the steps before it included: a count, or a percentage (rounded down, at least 1).
+	// It never falls from one step to the next.
+	// +required
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="size must be a count of at least 1, or a percentage from 1% to 100%"
-	Size *intstr.IntOrString `json:"size,omitempty"`
-	// selector chooses the targets that the canary may be drawn from; without it,
-	// all. When no target is chosen, no plan is made.
-	// +optional
-	Selector *TargetSelector `json:"selector,omitempty"`
-	// soak is how long the canary must stay verified. Default: the strategy's soak.
+	// +kubebuilder:validation:Pattern=`^([1-9][0-9]?|100)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 1",message="targets must be a count of at least 1, or a percentage from 1% to 100%"
+	Targets intstr.IntOrString `json:"targets"`
+	// soak is how long the step must stay verified without a break before the next
+	// begins; 0s asks for none beyond the verification. Default: 1m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(h|m|s|ms|µs))+$') && duration(self) >= duration('0s') && duration(self) <= duration('168h')",message="soak must be a duration from 0s to 168h, such as 30s, 5m or 1h30m"
-	Soak *metav1.Duration `json:"soak,omitempty,omitzero"`
+	Soak *metav1.Duration `json:"soak,omitempty"`
+	// selector chooses the targets that the first step, the canary, may be drawn from;
+	// without it, all. When no target is chosen, no plan is made.
+	// +optional
+	Selector *TargetSelector `json:"selector,omitempty"`
+}
+
+// CanarySelector chooses the targets that the canary may be drawn from; nil: all.
+func (r *RemediationStrategySpec) CanarySelector() *TargetSelector {
+	if len(r.Steps) == 0 {
+		return nil
+	}
+	return r.Steps[0].Selector
 }
 
 // TargetSelector chooses targets. Every part that is set must agree.

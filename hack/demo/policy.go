@@ -9,11 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -21,8 +19,8 @@ import (
 )
 
 // buildPolicy compiles the one policy of a directory, named from the clone's
-// top, with Evenkeel's own command, lets change adapt it, and writes it to a
-// file in the work folder, whose name it returns.
+// top, with Evenkeel's own command, lets change adapt it, and writes it, behind its
+// strategy, to a file in the work folder, whose name it returns.
 func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha1.ClusterRegoPolicy)) (
 	name, file string, err error) {
 	cmd := exec.CommandContext(ctx, d.programs.Evenkeel, "build", dir)
@@ -33,14 +31,18 @@ func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha
 	if err != nil {
 		return "", "", fmt.Errorf("evenkeel build %s: %w: %s", dir, err, problems.String())
 	}
+	documents := strings.Split(string(text), "\n---\n") // the policy is the last
 	var p v1alpha1.ClusterRegoPolicy
-	if err := yaml.UnmarshalStrict(text, &p); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(documents[len(documents)-1]), &p); err != nil {
 		return "", "", fmt.Errorf("read what evenkeel build %s printed: %w", dir, err)
 	}
 	change(&p)
-	if text, err = yaml.Marshal(&p); err != nil {
+	changed, err := yaml.Marshal(&p)
+	if err != nil {
 		return "", "", fmt.Errorf("write policy %s: %w", p.Name, err)
 	}
+	documents[len(documents)-1] = string(changed)
+	text = []byte(strings.Join(documents, "\n---\n"))
 	file = p.Name + ".yaml"
 	if err := os.WriteFile(filepath.Join(d.stage.Work(), file), text, 0o600); err != nil {
 		return "", "", fmt.Errorf("write policy %s: %w", p.Name, err)
@@ -49,23 +51,7 @@ func (d *demo) buildPolicy(ctx context.Context, dir string, change func(*v1alpha
 	return p.Name, file, nil
 }
 
-// demoStrategy is as careful as the default, in a hurry.
-func demoStrategy(mode v1alpha1.RemediationMode) v1alpha1.RolloutStrategy {
-	strategy := v1alpha1.RolloutStrategy{
-		Mode: mode, RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-			Canary: v1alpha1.CanaryStrategy{
-				Size: ptr.To(intstr.FromInt32(1)), Soak: &metav1.Duration{Duration: canarySoak}},
-			Waves: []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"),
-				intstr.FromString("100%")},
-			MaxInFlight:      25,
-			Soak:             &metav1.Duration{Duration: waveSoak},
-			ProgressDeadline: metav1.Duration{Duration: progressDeadline},
-		},
-	}
-	strategy.SetDefaults()
-	return strategy
-}
-
+// The soaks and the deadline of hack/demo/strategy.yaml.
 const (
 	canarySoak       = 3 * time.Second
 	waveSoak         = 2 * time.Second

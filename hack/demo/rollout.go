@@ -89,7 +89,7 @@ func (d *demo) awaitPlan(ctx context.Context, policy string, earlier map[string]
 		if err := d.client.Get(ctx, client.ObjectKey{Name: name}, &plan); err != nil {
 			return "", false, fmt.Errorf("read Remediation %s: %w", name, err)
 		}
-		if plan.Spec.Plan.Targets != targets || plan.Spec.Plan.Waves[0] != 1 {
+		if plan.Spec.Plan.Targets != targets || plan.Spec.Plan.Waves[0].Targets != 1 {
 			return "", false, fmt.Errorf("plan %s has %d targets in waves of %v: want %d, with a canary of 1",
 				name, plan.Spec.Plan.Targets, plan.Spec.Plan.Waves, targets)
 		}
@@ -98,12 +98,12 @@ func (d *demo) awaitPlan(ctx context.Context, policy string, earlier map[string]
 	return name, err
 }
 
-func planFigure(waves []int32) string {
+func planFigure(waves []v1alpha1.PlannedWave) string {
 	parts := make([]string, len(waves))
 	total := int32(0)
-	for i, size := range waves {
-		parts[i] = fmt.Sprint(size)
-		total += size
+	for i, wave := range waves {
+		parts[i] = fmt.Sprint(wave.Targets)
+		total += wave.Targets
 	}
 	return fmt.Sprintf("%s = %d targets", strings.Join(parts, " + "), total)
 }

@@ -26,7 +26,7 @@ func planned(waves string, states ...v1alpha1.TargetState) *rollout {
 	}
 	r.slices = []v1alpha1.RemediationSlice{slice}
 	r.plan.Spec.Plan.Targets = int32(len(waves))
-	r.plan.Spec.Plan.Waves = make([]int32, waves[len(waves)-1]-'0'+1)
+	r.plan.Spec.Plan.Waves = make([]v1alpha1.PlannedWave, waves[len(waves)-1]-'0'+1)
 	return r
 }
 

@@ -39,7 +39,8 @@ const (
 func (d *demo) judgeAdmission(ctx context.Context) error {
 	name, file, err := d.buildPolicy(ctx, fleetPolicyDir, func(p *v1alpha1.ClusterRegoPolicy) {
 		p.Spec.Admission.Exempt.Groups = []string{breakGlass}
-		p.Spec.Remediation.RolloutStrategy = demoStrategy(v1alpha1.RemediationDisabled) // switched on in step 3
+		p.Spec.Remediation.Mode = v1alpha1.RemediationDisabled // switched on in step 3
+		p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: "demo"}
 	})
 	if err != nil {
 		return err
@@ -47,7 +48,8 @@ func (d *demo) judgeAdmission(ctx context.Context) error {
 	if name != fleetPolicy {
 		return fmt.Errorf("%s holds policy %s: the demo expects %s", fleetPolicyDir, name, fleetPolicy)
 	}
-	if err := d.kubectl(ctx, "apply", "-f", file); err != nil {
+	strategy := filepath.Join(d.programs.Root, "hack/demo/strategy.yaml")
+	if err := d.kubectl(ctx, "apply", "-f", strategy, "-f", file); err != nil {
 		return err
 	}
 	if err := d.await(ctx, "The policy is in force at admission", admissionLimit, d.enforced); err != nil {

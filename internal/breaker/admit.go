@@ -144,9 +144,9 @@ func gateOf(v circuit.Verdict) rollout.Gate {
 
 // permitFor is how long a probe may take: every wave within its deadline and soak.
 func permitFor(rem *v1alpha1.Remediation) time.Duration {
-	s := rem.Spec.Plan.Strategy
-	waves := time.Duration(len(rem.Spec.Plan.Waves) + 1)
-	return waves * rollout.FlapFactor * (s.ProgressDeadline.Duration + s.EffectiveSoak())
+	plan := &rem.Spec.Plan
+	waves := time.Duration(len(plan.Waves) + 1)
+	return waves * rollout.FlapFactor * (plan.Rollout.ProgressDeadline.Duration + plan.LongestSoak())
 }
 
 // Previewed is a breaker's answer to a plan that is only looked at, and the namespace

@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // open opens the breaker of a scope, for one namespace alone if that is named.
@@ -193,10 +194,9 @@ func TestAPolicysBreakerOfOneNamespace(t *testing.T) {
 func TestHowLongAPermitLasts(t *testing.T) {
 	c := breakertest.New(t, breakertest.Half()).In("shop")
 	rem := c.Plan("a")
-	rem.Spec.Plan.Waves = []int32{1, 2, 3}
+	rem.Spec.Plan.Waves = fixture.PlannedWaves(1, 2, 3)
 	c.Writes(rem, "shop")
-	s := rem.Spec.Plan.Strategy
-	want := 4 * rollout.FlapFactor * (s.ProgressDeadline.Duration + s.EffectiveSoak())
+	want := 4 * rollout.FlapFactor * (rem.Spec.Plan.Rollout.ProgressDeadline.Duration + v1alpha1.DefaultSoak)
 	permit := c.Read("namespace-shop").Status.Permit
 	if permit == nil || permit.ExpirationTime.Sub(c.Time.Now()) != want {
 		t.Errorf("got %+v, want a permit for %s", permit, want)
@@ -223,7 +223,7 @@ func TestPreviewed(t *testing.T) {
 		"demoted by another rule": {reason: "the demotion has ended", scope: breaker.PolicyScope("tags"),
 			given: func(c *breakertest.Circuit) {
 				demote(c)
-				c.Policy("another", func(*v1alpha1.RolloutStrategy) {})
+				c.Policy("another", func(*fixture.Rollout) {})
 			}},
 		"another one with a demotion": {reason: "only a policy is demoted", scope: breaker.GlobalScope(),
 			given: func(c *breakertest.Circuit) {

@@ -101,9 +101,7 @@ func (b *Set) strategy(scope v1alpha1.BreakerScope) v1alpha1.BreakerStrategy {
 	var s v1alpha1.BreakerStrategy
 	switch scope.Type {
 	case v1alpha1.BreakerScopePolicy:
-		if definition := b.o.Policies.Snapshot().Definition(scope.Policy); definition != nil {
-			definition.Spec.Remediation.Breaker.DeepCopyInto(&s)
-		}
+		b.o.Policies.Snapshot().Follows(scope.Policy).Breaker.DeepCopyInto(&s)
 	case v1alpha1.BreakerScopeGlobal:
 		s.SLO = b.o.SLO
 	case v1alpha1.BreakerScopeNamespace:
@@ -118,7 +116,7 @@ func (b *Set) strategyFor(scope v1alpha1.BreakerScope, rem *v1alpha1.Remediation
 	if !b.unresolved(scope) || rem.Spec.Plan.Policy.Name != scope.Policy {
 		return b.strategy(scope)
 	}
-	s := *rem.Spec.Plan.Strategy.Breaker.DeepCopy()
+	s := *rem.Spec.Plan.Rollout.Breaker.DeepCopy()
 	s.SetDefaults()
 	return s
 }

@@ -18,6 +18,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/fixture"
 	"evenkeel.dev/evenkeel/test/recorded"
 )
 
@@ -104,7 +105,7 @@ func TestWhatIsToldOfABreaker(t *testing.T) {
 		"its policy's demotion ends": {reason: "its rule has changed", happens: func(c *breakertest.Circuit) {
 			demote(c)
 			c.Told()
-			c.Policy("another", func(*v1alpha1.RolloutStrategy) {})
+			c.Policy("another", func(*fixture.Rollout) {})
 			c.Reconciled("policy-tags")
 		}, says: []string{v1alpha1.EventDemotionEnded}, silent: []string{v1alpha1.EventPolicyDemoted}},
 		"a policy that is gone is demoted": {reason: "there is nobody to tell",
@@ -169,7 +170,7 @@ func TestADemotionIsKnownAtOnce(t *testing.T) {
 	if gate := c.Admitted(rem); gate.Reason != v1alpha1.ReasonDemoted {
 		t.Errorf("a plan of the rule is let through: %+v", gate)
 	}
-	c.Policy("another", func(*v1alpha1.RolloutStrategy) {})
+	c.Policy("another", func(*fixture.Rollout) {})
 	if gate := c.Admitted(c.Plan("b")); gate.Closed {
 		t.Errorf("a plan of another rule is held: %+v", gate)
 	}
@@ -235,13 +236,13 @@ func TestHowOftenANumberOfViolationsIsKept(t *testing.T) {
 func TestAnObjectiveThatIsGoneIsForgotten(t *testing.T) {
 	c := breakertest.New(t)
 	c.Answers.Answers["burn"] = 0.001
-	c.Policy("missing", func(s *v1alpha1.RolloutStrategy) {
+	c.Policy("missing", func(s *fixture.Rollout) {
 		s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: "burn", Objective: "99.9"}
 	})
 	if c.Admitted(c.Plan("a")); c.Read("policy-tags").Status.SLO == nil {
 		t.Fatal("its answer isn't kept")
 	}
-	c.Policy("missing", func(*v1alpha1.RolloutStrategy) {})
+	c.Policy("missing", func(*fixture.Rollout) {})
 	if st := c.Reconciled("policy-tags").Status; st.SLO != nil {
 		t.Errorf("its answer is still %+v", st.SLO)
 	}
@@ -276,7 +277,7 @@ func (b *bounded) Sample(ctx context.Context, _ string) (float64, error) {
 
 func TestAnObjectiveIsAskedForSomeTime(t *testing.T) {
 	c, analyzer := breakertest.New(t), &bounded{}
-	c.Policy("missing", func(s *v1alpha1.RolloutStrategy) {
+	c.Policy("missing", func(s *fixture.Rollout) {
 		s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: "burn", Objective: "99.9"}
 	})
 	c.With(func(o *breaker.Options) { o.Analyzer, o.Metrics = analyzer, prometheus.NewRegistry() })

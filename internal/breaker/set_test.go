@@ -14,6 +14,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 func TestTheGateAsksForAnAnswerOfTheObjective(t *testing.T) {
@@ -34,7 +35,7 @@ func TestTheGateAsksForAnAnswerOfTheObjective(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := breakertest.New(t)
-			c.Policy("missing", func(s *v1alpha1.RolloutStrategy) {
+			c.Policy("missing", func(s *fixture.Rollout) {
 				s.Breaker.SLO = &v1alpha1.SLOStrategy{Query: "burn", Objective: "99.9"}
 			})
 			if !math.IsInf(tc.answer, 1) {

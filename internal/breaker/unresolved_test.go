@@ -31,11 +31,11 @@ func TestABreakerForgetsNothingWithoutItsStrategy(t *testing.T) {
 			Match: v1alpha1.Match{
 				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}},
 			Remediation: v1alpha1.PolicyRemediation{
-				RolloutStrategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic},
-				StrategyRef:     &v1alpha1.StrategyReference{Name: "careful"}}}}))
+				Mode:        v1alpha1.RemediationAutomatic,
+				StrategyRef: &v1alpha1.StrategyReference{Name: "careful"}}}}))
 	plan := c.Plan("a")
-	plan.Spec.Plan.Strategy.Breaker = *shared.Spec.Breaker.DeepCopy()
-	plan.Spec.Plan.Strategy.SetDefaults()
+	plan.Spec.Plan.Rollout.Breaker = *shared.Spec.Breaker.DeepCopy()
+	plan.Spec.Plan.Rollout.Breaker.SetDefaults()
 	fails := func(key string) { c.Must(c.Record(c.Ctx, plan, []rollout.Outcome{breakertest.Failed(key, "shop")})) }
 	fails("first")
 	was := c.Reconciled("policy-tags").Status

@@ -44,7 +44,7 @@ func (a MetricAnswer) baseline() (value, problem string) {
 // NewMetric starts a metric's record for a wave, without a baseline. A metric
 // that got past admission though it can't be asked or judged is Inconclusive from
 // the start, so that the wave isn't begun.
-func NewMetric(wave int32, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+func NewMetric(wave int32, metric v1alpha1.PlannedMetric) v1alpha1.MetricRecord {
 	rec := v1alpha1.MetricRecord{Name: metric.Name, Wave: wave, Verdict: v1alpha1.AnalysisRunning,
 		Message: "no sample yet"}
 	if err := CheckQuery(metric.Query); err != nil {
@@ -59,7 +59,7 @@ func NewMetric(wave int32, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord
 // WithBaseline is a wave's new record of a metric with the answer from before the
 // wave's first write. Without one the verdict is Inconclusive: what the wave does
 // could never be judged.
-func WithBaseline(wave int32, metric v1alpha1.AnalysisMetric, answer MetricAnswer,
+func WithBaseline(wave int32, metric v1alpha1.PlannedMetric, answer MetricAnswer,
 	now time.Time) v1alpha1.MetricRecord {
 	rec := NewMetric(wave, metric)
 	rec.LastSampleTime = sampled(now)
@@ -88,7 +88,7 @@ func SinceSoak(rec v1alpha1.MetricRecord, began time.Time) v1alpha1.MetricRecord
 // breaks the row; Failed, for good, once more samples than the limit have missed
 // it. An answer that isn't one finite number is Inconclusive: it counts neither
 // as met nor as missed, and breaks the row.
-func NextMetric(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, answer MetricAnswer,
+func NextMetric(rec v1alpha1.MetricRecord, metric v1alpha1.PlannedMetric, answer MetricAnswer,
 	now time.Time) v1alpha1.MetricRecord {
 	if rec.Verdict == v1alpha1.AnalysisFailed {
 		return rec
@@ -112,7 +112,7 @@ func NextMetric(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, answe
 }
 
 // judge says whether a sample meets the metric's condition, or why that can't be said.
-func judge(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, sample float64) (met bool, problem string) {
+func judge(rec v1alpha1.MetricRecord, metric v1alpha1.PlannedMetric, sample float64) (met bool, problem string) {
 	condition, err := ParseCondition(metric.SuccessCondition)
 	if err != nil {
 		return false, fmt.Sprintf("successCondition %v", err)
@@ -130,7 +130,7 @@ func judge(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, sample flo
 	return met, ""
 }
 
-func hit(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+func hit(rec v1alpha1.MetricRecord, metric v1alpha1.PlannedMetric) v1alpha1.MetricRecord {
 	need := samples(metric)
 	rec.Passed = min(rec.Passed+1, need)
 	rec.Verdict = v1alpha1.AnalysisRunning
@@ -143,7 +143,7 @@ func hit(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric) v1alpha1.Met
 	return rec
 }
 
-func miss(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+func miss(rec v1alpha1.MetricRecord, metric v1alpha1.PlannedMetric) v1alpha1.MetricRecord {
 	rec.Passed, rec.Failed = 0, rec.Failed+1
 	rec.Verdict = v1alpha1.AnalysisRunning
 	if rec.Failed > metric.FailureLimit {

@@ -19,7 +19,7 @@ import (
 // may restart: the record is written and read back.
 func TestAnalysisKeepsItsRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := metric(func(m *v1alpha1.AnalysisMetric) {
+		m := metric(func(m *v1alpha1.PlannedMetric) {
 			m.Samples = rapid.Int32Range(1, 5).Draw(t, "samples")
 			m.FailureLimit = rapid.Int32Range(0, 3).Draw(t, "failureLimit")
 		})
@@ -57,7 +57,7 @@ func TestAnalysisKeepsItsRules(t *testing.T) {
 }
 
 // allowed is the verdict by the rules themselves.
-func allowed(m v1alpha1.AnalysisMetric, row, missed int32, silent bool) v1alpha1.AnalysisVerdict {
+func allowed(m v1alpha1.PlannedMetric, row, missed int32, silent bool) v1alpha1.AnalysisVerdict {
 	switch {
 	case missed > m.FailureLimit:
 		return v1alpha1.AnalysisFailed
@@ -73,11 +73,11 @@ func allowed(m v1alpha1.AnalysisMetric, row, missed int32, silent bool) v1alpha1
 // A wave passes only when every metric does, whatever the others say.
 func TestAWavePassesOnlyWithEveryMetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var metrics []v1alpha1.AnalysisMetric
+		var metrics []v1alpha1.PlannedMetric
 		var records []v1alpha1.MetricRecord
 		all := true
 		for i := range rapid.IntRange(1, 5).Draw(t, "metrics") {
-			m := metric(func(m *v1alpha1.AnalysisMetric) { m.Name = string(rune('a' + i)) })
+			m := metric(func(m *v1alpha1.PlannedMetric) { m.Name = string(rune('a' + i)) })
 			metrics = append(metrics, m)
 			rec := NewMetric(3, m)
 			for range rapid.IntRange(0, 6).Draw(t, "answers") {

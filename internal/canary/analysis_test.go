@@ -18,8 +18,8 @@ import (
 
 var asked = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func metric(modify ...func(*v1alpha1.AnalysisMetric)) v1alpha1.AnalysisMetric {
-	m := v1alpha1.AnalysisMetric{Name: "errors", Query: "errors_ratio", SuccessCondition: "sample < 0.05",
+func metric(modify ...func(*v1alpha1.PlannedMetric)) v1alpha1.PlannedMetric {
+	m := v1alpha1.PlannedMetric{Name: "errors", Query: "errors_ratio", SuccessCondition: "sample < 0.05",
 		Interval: metav1.Duration{Duration: 30 * time.Second}, Samples: 3}
 	for _, f := range modify {
 		f(&m)
@@ -27,10 +27,10 @@ func metric(modify ...func(*v1alpha1.AnalysisMetric)) v1alpha1.AnalysisMetric {
 	return m
 }
 
-func comparing(m *v1alpha1.AnalysisMetric)       { m.SuccessCondition = "sample <= baseline * 2" }
-func forgivingOne(m *v1alpha1.AnalysisMetric)    { m.FailureLimit = 1 }
-func brokenCondition(m *v1alpha1.AnalysisMetric) { m.SuccessCondition = "sample <" }
-func brokenQuery(m *v1alpha1.AnalysisMetric)     { m.Query = "sum(" }
+func comparing(m *v1alpha1.PlannedMetric)       { m.SuccessCondition = "sample <= baseline * 2" }
+func forgivingOne(m *v1alpha1.PlannedMetric)    { m.FailureLimit = 1 }
+func brokenCondition(m *v1alpha1.PlannedMetric) { m.SuccessCondition = "sample <" }
+func brokenQuery(m *v1alpha1.PlannedMetric)     { m.Query = "sum(" }
 func answers(values ...float64) []MetricAnswer {
 	out := make([]MetricAnswer, 0, len(values))
 	for _, v := range values {
@@ -44,7 +44,7 @@ func noAnswer(problem string) MetricAnswer { return MetricAnswer{Problem: proble
 func TestNextMetric(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
-		metric   v1alpha1.AnalysisMetric
+		metric   v1alpha1.PlannedMetric
 		baseline string
 		answers  []MetricAnswer
 		want     v1alpha1.MetricRecord
@@ -127,7 +127,7 @@ func TestNextMetric(t *testing.T) {
 }
 
 func TestAMetricThatGotPastAdmissionIsNeverAPass(t *testing.T) {
-	for what, m := range map[string]v1alpha1.AnalysisMetric{
+	for what, m := range map[string]v1alpha1.PlannedMetric{
 		"successCondition": metric(brokenCondition), "query": metric(brokenQuery)} {
 		rec := NewMetric(0, m)
 		if rec.Verdict != v1alpha1.AnalysisInconclusive || !strings.Contains(rec.Message, what) {
@@ -163,7 +163,7 @@ func TestBaselined(t *testing.T) {
 	fresh := WithBaseline(1, metric(comparing), MetricAnswer{Value: 1}, asked.Add(-BaselineAge))
 	cases := map[string]struct {
 		reason  string
-		metric  v1alpha1.AnalysisMetric
+		metric  v1alpha1.PlannedMetric
 		records []v1alpha1.MetricRecord
 		want    bool
 	}{
@@ -187,7 +187,7 @@ func TestBaselined(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Baselined([]v1alpha1.AnalysisMetric{tc.metric}, tc.records, 1, asked); got != tc.want {
+			if got := Baselined([]v1alpha1.PlannedMetric{tc.metric}, tc.records, 1, asked); got != tc.want {
 				t.Errorf("%s: got %v", tc.reason, got)
 			}
 		})
@@ -229,7 +229,7 @@ func TestDueIn(t *testing.T) {
 	if got := DueIn(rec, metric(), asked.Add(-time.Hour)); got != 0 {
 		t.Errorf("asked in the future: got %s", got)
 	}
-	if got := DueIn(rec, v1alpha1.AnalysisMetric{}, asked); got != v1alpha1.DefaultAnalysisInterval-10*time.Second {
+	if got := DueIn(rec, v1alpha1.PlannedMetric{}, asked); got != v1alpha1.DefaultAnalysisInterval-10*time.Second {
 		t.Errorf("an unset interval: got %s", got)
 	}
 }
@@ -256,10 +256,10 @@ func TestMetricsVerdict(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var metrics []v1alpha1.AnalysisMetric
+			var metrics []v1alpha1.PlannedMetric
 			var records []v1alpha1.MetricRecord
 			for i, v := range tc.verdicts {
-				m := metric(func(m *v1alpha1.AnalysisMetric) { m.Name = string(rune('a' + i)) })
+				m := metric(func(m *v1alpha1.PlannedMetric) { m.Name = string(rune('a' + i)) })
 				metrics = append(metrics, m)
 				records = append(records, v1alpha1.MetricRecord{Name: m.Name, Wave: 1, Verdict: v})
 			}
@@ -284,7 +284,7 @@ func TestBeforeWave(t *testing.T) {
 	boundSilent := NextMetric(NewMetric(1, bound), bound, noAnswer("no data"), asked)
 	cases := map[string]struct {
 		reason string
-		metric v1alpha1.AnalysisMetric
+		metric v1alpha1.PlannedMetric
 		found  *v1alpha1.MetricRecord
 		want   v1alpha1.MetricRecord
 		ask    bool

@@ -11,7 +11,7 @@ import (
 
 // DueIn is how long until the metric's next sample is due; zero means now. A
 // sample from the future, after the clock was set back, is no reason to wait.
-func DueIn(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, now time.Time) time.Duration {
+func DueIn(rec v1alpha1.MetricRecord, metric v1alpha1.PlannedMetric, now time.Time) time.Duration {
 	if rec.LastSampleTime == nil || rec.LastSampleTime.After(now) {
 		return 0
 	}
@@ -21,7 +21,7 @@ func DueIn(rec v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, now time.T
 // BeforeWave is a metric's record while nothing of the wave is under way, and
 // whether the metric must be asked now for its baseline. An answer that gave none
 // is asked for again after the metric's interval.
-func BeforeWave(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, wave int32, now time.Time) (
+func BeforeWave(records []v1alpha1.MetricRecord, metric v1alpha1.PlannedMetric, wave int32, now time.Time) (
 	rec v1alpha1.MetricRecord, ask bool) {
 	found := RecordOf(records, metric.Name, wave)
 	silent := found != nil && found.Verdict == v1alpha1.AnalysisInconclusive
@@ -41,7 +41,7 @@ func BeforeWave(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric,
 // InSoak is a metric's record while the wave soaks, or would if its metrics
 // answered, and whether the metric must be asked now. The soak began at the given
 // time; zero when it is interrupted.
-func InSoak(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, wave int32, began, now time.Time) (
+func InSoak(records []v1alpha1.MetricRecord, metric v1alpha1.PlannedMetric, wave int32, began, now time.Time) (
 	rec v1alpha1.MetricRecord, ask bool) {
 	if found := RecordOf(records, metric.Name, wave); found != nil {
 		rec = SinceSoak(*found, began)
@@ -53,15 +53,15 @@ func InSoak(records []v1alpha1.MetricRecord, metric v1alpha1.AnalysisMetric, wav
 
 // Baselined says whether every metric whose condition looks at its baseline has
 // one for this wave that is recent enough for the wave to begin.
-func Baselined(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, wave int32, now time.Time) bool {
-	return !slices.ContainsFunc(metrics, func(m v1alpha1.AnalysisMetric) bool {
+func Baselined(metrics []v1alpha1.PlannedMetric, records []v1alpha1.MetricRecord, wave int32, now time.Time) bool {
+	return !slices.ContainsFunc(metrics, func(m v1alpha1.PlannedMetric) bool {
 		return baselineDue(m, RecordOf(records, m.Name, wave), now)
 	})
 }
 
 // baselineDue says whether a metric lacks a recent baseline that its condition
 // looks at.
-func baselineDue(metric v1alpha1.AnalysisMetric, rec *v1alpha1.MetricRecord, now time.Time) bool {
+func baselineDue(metric v1alpha1.PlannedMetric, rec *v1alpha1.MetricRecord, now time.Time) bool {
 	if rec != nil && rec.Baseline != "" && rec.LastSampleTime != nil {
 		if age := now.Sub(rec.LastSampleTime.Time); age >= 0 && age <= BaselineAge {
 			return false // without having compiled the condition, for this is asked in each step
@@ -72,7 +72,7 @@ func baselineDue(metric v1alpha1.AnalysisMetric, rec *v1alpha1.MetricRecord, now
 
 // comparesWithBaseline says whether the metric's condition looks at its baseline.
 // One that can't be read doesn't: it is Inconclusive by itself.
-func comparesWithBaseline(metric v1alpha1.AnalysisMetric) bool {
+func comparesWithBaseline(metric v1alpha1.PlannedMetric) bool {
 	condition, err := ParseCondition(metric.SuccessCondition)
 	return err == nil && condition.NeedsBaseline()
 }
@@ -90,7 +90,7 @@ func RecordOf(records []v1alpha1.MetricRecord, name string, wave int32) *v1alpha
 // MetricsVerdict is what all metrics together say of a wave, with the metric that
 // decides it: Failed before Inconclusive before Running before Passed. A metric
 // without a record is Inconclusive.
-func MetricsVerdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord, wave int32) (
+func MetricsVerdict(metrics []v1alpha1.PlannedMetric, records []v1alpha1.MetricRecord, wave int32) (
 	v1alpha1.AnalysisVerdict, string) {
 	worst, message := v1alpha1.AnalysisVerdict(""), ""
 	for _, m := range metrics {
@@ -125,14 +125,14 @@ func weight(v v1alpha1.AnalysisVerdict) int {
 		v1alpha1.AnalysisInconclusive, v1alpha1.AnalysisFailed}, v)
 }
 
-func interval(m v1alpha1.AnalysisMetric) time.Duration {
+func interval(m v1alpha1.PlannedMetric) time.Duration {
 	if m.Interval.Duration > 0 {
 		return m.Interval.Duration
 	}
 	return v1alpha1.DefaultAnalysisInterval
 }
 
-func samples(m v1alpha1.AnalysisMetric) int32 {
+func samples(m v1alpha1.PlannedMetric) int32 {
 	if m.Samples > 0 {
 		return m.Samples
 	}

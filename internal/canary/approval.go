@@ -34,8 +34,10 @@ type Refusal struct {
 
 // Asked is what a plan was made by, as it is now.
 type Asked struct {
-	// Policy is with the strategy that it follows now; nil when it is gone.
+	// Policy is nil when it is gone.
 	Policy *v1alpha1.ClusterRegoPolicy
+	// Distinct says that the strategy that the policy follows now lets no author approve.
+	Distinct bool
 	// Strategy is the RemediationStrategy of the plan's; nil when it is gone, or the plan
 	// was made by none.
 	Strategy *v1alpha1.RemediationStrategy
@@ -49,10 +51,10 @@ func Refuse(plan *v1alpha1.Remediation, approver string, of Asked, by Approvers)
 	case why != "":
 	case approver == "":
 		why = "admission hasn't recorded who answered"
-	case plan.Spec.Approval.Decision != v1alpha1.DecisionReject && asksDistinct(plan, of.Policy, by):
-		why = refuseAuthor(approver, plan, of.Policy, by)
+	case plan.Spec.Approval.Decision != v1alpha1.DecisionReject && asksDistinct(plan, of, by):
+		why = refuseAuthor(approver, plan, of, by)
 		if why == "" && of.Strategy != nil {
-			why = refuseStrategyAuthor(approver, plan, of.Strategy, by)
+			why = refuseStrategyAuthor(approver, plan, of, by)
 		}
 	}
 	if why == "" {
@@ -76,9 +78,9 @@ func gone(plan *v1alpha1.Remediation, of Asked) string {
 // Unawaited says why a plan awaits no answer; empty when it does.
 func Unawaited(plan *v1alpha1.Remediation) string {
 	switch taken := plan.Status.Approval; {
-	case plan.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual:
+	case plan.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual:
 		return fmt.Sprintf("it is in mode %s and awaits no approval: only plans of policies with "+
-			"spec.remediation.mode Manual do", plan.Spec.Plan.Strategy.Mode)
+			"spec.remediation.mode Manual do", plan.Spec.Plan.Rollout.Mode)
 	case taken != nil:
 		return fmt.Sprintf("it was answered already: %s by %s; an answer can't be changed; %s", taken.Decision,
 			taken.Approver, instead(plan))
@@ -123,15 +125,15 @@ func ending(state v1alpha1.DesiredState) bool {
 }
 
 // asksDistinct says whether no author may approve.
-func asksDistinct(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) bool {
-	return by.Distinct || plan.Spec.Plan.Strategy.Approval.RequireDistinctApprover ||
-		pol.Spec.Remediation.Approval.RequireDistinctApprover
+func asksDistinct(plan *v1alpha1.Remediation, of Asked, by Approvers) bool {
+	return by.Distinct || plan.Spec.Plan.Rollout.RequireDistinctApprover || of.Distinct
 }
 
 // refuseAuthor refuses all who have ever changed the policy's spec: a later touch by
 // somebody else doesn't make the rule theirs. Where one of them isn't known, everybody
 // might be the one.
-func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) string {
+func refuseAuthor(approver string, plan *v1alpha1.Remediation, of Asked, by Approvers) string {
+	pol := of.Policy
 	wrote := authors.Of(pol)
 	if approver == plan.Spec.Plan.Policy.Author || slices.Contains(plan.Spec.Plan.Policy.Authors, approver) ||
 		wrote.Wrote(approver) {
@@ -139,7 +141,7 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Clu
 			approver, pol.Name, orTemplate(pol), whoAsks(by))
 	}
 	switch {
-	case wrote.Source && !sourcesReviewed(plan, pol, by):
+	case wrote.Source && !sourcesReviewed(plan, of, by):
 		return unknownCommitter(pol)
 	case wrote.More && len(wrote.Users) > 0:
 		return fmt.Sprintf("more people have changed policy %s%s than are recorded (annotation %s names %d), so that "+
@@ -160,8 +162,8 @@ func refuseAuthor(approver string, plan *v1alpha1.Remediation, pol *v1alpha1.Clu
 
 // refuseStrategyAuthor refuses all who have ever changed the spec of the RemediationStrategy
 // that a plan was made by: how careful the rollout is, they have said.
-func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, s *v1alpha1.RemediationStrategy,
-	by Approvers) string {
+func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, of Asked, by Approvers) string {
+	s := of.Strategy
 	wrote, made := authors.Of(s), plan.Spec.Plan.StrategyRef
 	switch {
 	case approver == made.Author || slices.Contains(made.Authors, approver) || wrote.Wrote(approver):
@@ -169,7 +171,7 @@ func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, s *v1alph
 			"%s has written RemediationStrategy %s, by which the plan was made, or changed it since it was made, and "+
 				"%s: ask another person",
 			approver, s.Name, whoAsks(by))
-	case wrote.More || wrote.Source || made.Author == "":
+	case wrote.More || wrote.Source && !sourcesReviewed(plan, of, by) || made.Author == "" && !wrote.Source:
 		return fmt.Sprintf(
 			"not all who have written RemediationStrategy %s are recorded (annotation %s), and %s: somebody who "+
 				"answers for all of it deletes the strategy and recreates it by a request that admission sees; a new "+
@@ -181,8 +183,8 @@ func refuseStrategyAuthor(approver string, plan *v1alpha1.Remediation, s *v1alph
 
 // sourcesReviewed says whether the administrator's word for the repositories counts:
 // a policy that itself asks for another approver is heard all the same.
-func sourcesReviewed(plan *v1alpha1.Remediation, pol *v1alpha1.ClusterRegoPolicy, by Approvers) bool {
-	return by.SourcesReviewed && !asksDistinct(plan, pol, Approvers{})
+func sourcesReviewed(plan *v1alpha1.Remediation, of Asked, by Approvers) bool {
+	return by.SourcesReviewed && !asksDistinct(plan, of, Approvers{})
 }
 
 // orTemplate names the template whose authors are the policy's too.
@@ -199,7 +201,7 @@ func whoAsks(by Approvers) string {
 		return "the cluster's administrator requires that somebody else approves " +
 			"(--remediation-require-distinct-approver)"
 	}
-	return "it requires that somebody else approves (spec.remediation.approval.requireDistinctApprover)"
+	return "it requires that somebody else approves (approval.requireDistinctApprover)"
 }
 
 // unknownCommitter says what to do about a policy from a repository.

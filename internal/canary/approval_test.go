@@ -15,6 +15,8 @@ import (
 func TestRefuse(t *testing.T) {
 	made := metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	type subject struct {
+		// distinct is what the strategy asks that the policy follows now.
+		distinct bool
 		plan     *v1alpha1.Remediation
 		policy   *v1alpha1.ClusterRegoPolicy
 		strategy *v1alpha1.RemediationStrategy
@@ -28,7 +30,7 @@ func TestRefuse(t *testing.T) {
 	administrator := func(by Approvers) func(*subject) {
 		return func(s *subject) { s.by = by }
 	}
-	distinct := func(s *subject) { s.plan.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true }
+	distinct := func(s *subject) { s.plan.Spec.Plan.Rollout.RequireDistinctApprover = true }
 	// shared makes the plan one by a strategy that sue has written.
 	shared := func(s *subject) {
 		s.plan.Spec.Plan.StrategyRef = &v1alpha1.PlannedStrategy{Name: "careful", UID: "strategy", Generation: 1,
@@ -58,7 +60,7 @@ func TestRefuse(t *testing.T) {
 		"a no counts":              {change: []func(*subject){reject}},
 		"a plan in another mode awaits nobody": {
 			change: []func(*subject){func(s *subject) {
-				s.plan.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
+				s.plan.Spec.Plan.Rollout.Mode = v1alpha1.RemediationAutomatic
 			}},
 			want: v1alpha1.ReasonApproverRefused, says: "is in mode Automatic and awaits no approval"},
 		"an ended plan awaits nobody": {
@@ -113,7 +115,7 @@ func TestRefuse(t *testing.T) {
 			want: v1alpha1.ReasonApproverRefused, says: "bob has written policy p"},
 		"what the policy requires now holds for a plan made before": {
 			change: []func(*subject){by("ann"), func(s *subject) {
-				s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true
+				s.distinct = true
 			}},
 			want: v1alpha1.ReasonApproverRefused, says: "ask another person"},
 		"an author who isn't recorded could be anybody": {
@@ -215,7 +217,7 @@ func TestRefuse(t *testing.T) {
 		"what the strategy requires now holds for a plan made before": {
 			reason: "anyone who asks reads the policy with the strategy that it follows now",
 			change: []func(*subject){shared, by("sue"), func(s *subject) {
-				s.policy.Spec.Remediation.Approval.RequireDistinctApprover = true
+				s.distinct = true
 			}},
 			want: v1alpha1.ReasonApproverRefused},
 		"an author's name that is too long to compare could be anybody": {
@@ -234,7 +236,7 @@ func TestRefuse(t *testing.T) {
 						Approval: &v1alpha1.PlanApproval{Decision: v1alpha1.DecisionApprove},
 						Plan: v1alpha1.RemediationPlan{
 							Hash: "hash", Policy: v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"},
-							Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}},
+							Rollout: v1alpha1.PlannedRollout{Mode: v1alpha1.RemediationManual}}}},
 				policy: &v1alpha1.ClusterRegoPolicy{
 					ObjectMeta: metav1.ObjectMeta{
 						Name: "p", UID: "policy", Annotations: map[string]string{v1alpha1.AnnotationAuthor: "ann"}}},
@@ -242,7 +244,7 @@ func TestRefuse(t *testing.T) {
 			for _, change := range tc.change {
 				change(s)
 			}
-			got := Refuse(s.plan, s.approver, Asked{Policy: s.policy, Strategy: s.strategy}, s.by)
+			got := Refuse(s.plan, s.approver, Asked{Policy: s.policy, Distinct: s.distinct, Strategy: s.strategy}, s.by)
 			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: got %+v, want %q with %q", tc.reason, got, tc.want, tc.says)
 			}

@@ -50,7 +50,7 @@ func TestWhereTheLimitsOfAStrategyBegin(t *testing.T) {
 		"one too many":      {func(p *problems) { p.atMost("f", 4, 3) }, false},
 	}
 	count := func(n int32) func(p *problems) {
-		return func(p *problems) { checkBudget(p, &v1alpha1.BudgetStrategy{MaxPerNamespace: &n}) }
+		return func(p *problems) { checkLimits(p, &v1alpha1.RemediationStrategySpec{MaxPerNamespace: &n}) }
 	}
 	named := func(length int) func(p *problems) {
 		metric := v1alpha1.AnalysisMetric{Name: strings.Repeat("n", length), Query: "up",
@@ -127,11 +127,11 @@ func TestASelectorAsText(t *testing.T) {
 }
 
 func TestUnsetSamplesAndIntervalsAreTheDefaults(t *testing.T) {
-	unset := v1alpha1.AnalysisMetric{}
+	unset := v1alpha1.PlannedMetric{}
 	if samples(unset) != v1alpha1.DefaultAnalysisSamples || interval(unset) != v1alpha1.DefaultAnalysisInterval {
 		t.Errorf("unset: %d samples in %s each, want the defaults", samples(unset), interval(unset))
 	}
-	one := v1alpha1.AnalysisMetric{Samples: 1, Interval: metav1.Duration{Duration: 1}}
+	one := v1alpha1.PlannedMetric{Samples: 1, Interval: metav1.Duration{Duration: 1}}
 	if samples(one) != 1 || interval(one) != 1 {
 		t.Errorf("set: %d samples in %s each, want 1 and 1ns", samples(one), interval(one))
 	}
@@ -140,7 +140,7 @@ func TestUnsetSamplesAndIntervalsAreTheDefaults(t *testing.T) {
 // An answer of this very moment serves as a baseline.
 func TestABaselineOfNow(t *testing.T) {
 	now := []v1alpha1.MetricRecord{WithBaseline(1, metric(comparing), MetricAnswer{Value: 1}, asked)}
-	if !Baselined([]v1alpha1.AnalysisMetric{metric(comparing)}, now, 1, asked) {
+	if !Baselined([]v1alpha1.PlannedMetric{metric(comparing)}, now, 1, asked) {
 		t.Error("it is asked for again")
 	}
 }
@@ -157,29 +157,35 @@ func TestANegatedSample(t *testing.T) {
 	}
 }
 
+// waves have so many targets each.
+func waves(targets ...int32) []v1alpha1.PlannedWave {
+	out := make([]v1alpha1.PlannedWave, len(targets))
+	for i, n := range targets {
+		out[i].Targets = n
+	}
+	return out
+}
+
 func TestHoldsAndCanaries(t *testing.T) {
 	s := Stage{First: 2, End: 4}
-	l := Layout{Waves: []int32{1, 2, 1, 2}, Stages: []v1alpha1.PlannedStage{{Name: "a"}, {Name: "b", FirstWave: 2}}}
+	l := Layout{Waves: waves(1, 2, 1, 2), Stages: []v1alpha1.PlannedStage{{Name: "a"}, {Name: "b", FirstWave: 2}}}
 	for wave, want := range []struct{ holds, canary bool }{{false, true}, {false, false}, {true, true}, {true, false},
 		{false, false}} {
 		if holds, is := s.Holds(int32(wave)), l.IsCanary(int32(wave)); holds != want.holds || is != want.canary {
 			t.Errorf("wave %d: held %t, a canary %t, want %+v", wave, holds, is, want)
 		}
 	}
-	if !(Layout{Waves: []int32{3}}).IsCanary(0) {
+	if !(Layout{Waves: waves(3)}).IsCanary(0) {
 		t.Error("the first wave of a plan without stages is its canary")
 	}
 }
 
 func TestRoomIsTakenOneByOne(t *testing.T) {
-	two, one := intstr.FromInt(2), int32(1)
-	room := RoomFor([]PlanAtWork{{Name: "a", Targets: 9, Budget: &v1alpha1.BudgetStrategy{MaxUnavailable: &two,
-		MaxPerNamespace: &one}},
-		{Name: "b", Targets: 9, Budget: &v1alpha1.BudgetStrategy{MaxUnavailable: &two}}})
+	room := RoomFor([]PlanAtWork{{Name: "a", MaxInFlight: 2, MaxPerNamespace: 1}, {Name: "b", MaxInFlight: 2}})
 	got := []string{room.Take("shop"), room.Take("shop"), room.Take("cart"), room.Take("bank")}
 	want := []string{"",
-		"budget.maxPerNamespace of plan a allows 1 in flight in one namespace over all plans; 1 are in shop", "",
-		"budget.maxUnavailable of plan a (2 of 9 targets) allows 2 in flight over all plans; 2 are"}
+		"maxPerNamespace of plan a allows 1 in flight in one namespace over all plans; 1 are in shop", "",
+		"maxTotalInFlight of plan a allows 2 in flight over all plans; 2 are"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("of equal limits the first is named: -want +got\n%s", diff)
 	}
@@ -187,7 +193,7 @@ func TestRoomIsTakenOneByOne(t *testing.T) {
 
 func TestAPlanOfAsManyWavesAsMayBe(t *testing.T) {
 	for more, split := range map[int32]bool{0: true, 1: false} {
-		l := Layout{Waves: []int32{1, 2 * (v1alpha1.MaxWaves - 1 + more)}}
+		l := Layout{Waves: waves(1, 2*(v1alpha1.MaxWaves-1+more))}
 		if got := l.Split(2); (len(got.Waves) == v1alpha1.MaxWaves) != split || (len(got.Waves) == 2) == split {
 			t.Errorf("%d waves too many: got %d waves, want split: %t", more, len(got.Waves), split)
 		}
@@ -195,11 +201,12 @@ func TestAPlanOfAsManyWavesAsMayBe(t *testing.T) {
 }
 
 func TestTheLargestRollout(t *testing.T) {
-	s := &v1alpha1.RolloutStrategy{}
-	if sizes, err := Sizes(math.MaxInt32, s); err != nil || len(sizes) == 0 {
-		t.Errorf("got %v, %v, want every target in a wave", sizes, err)
+	s := &v1alpha1.RemediationStrategySpec{}
+	s.SetDefaults()
+	if waves, err := Waves(math.MaxInt32, s.Steps); err != nil || len(waves) == 0 {
+		t.Errorf("got %v, %v, want every target in a wave", waves, err)
 	}
-	if _, err := Sizes(math.MaxInt32+1, s); err == nil {
+	if _, err := Waves(math.MaxInt32+1, s.Steps); err == nil {
 		t.Error("a larger one isn't refused")
 	}
 }
@@ -214,11 +221,11 @@ func TestTheFirstKnownHealthRule(t *testing.T) {
 // Windows that join are followed past a day from now, and no further.
 func TestHowFarJoinedWindowsAreFollowed(t *testing.T) {
 	const day = 24 * time.Hour
-	daily := v1alpha1.MaintenanceWindow{Schedule: "0 0 * * *", Duration: metav1.Duration{Duration: day},
+	daily := v1alpha1.PlannedWindow{Schedule: "0 0 * * *", Duration: metav1.Duration{Duration: day},
 		TimeZone: "UTC"}
 	midnight := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for after, want := range map[time.Duration]time.Duration{0: 2 * day, time.Hour: 2 * day, -time.Hour: day} {
-		got, err := WindowState([]v1alpha1.MaintenanceWindow{daily}, midnight.Add(after))
+		got, err := WindowState([]v1alpha1.PlannedWindow{daily}, midnight.Add(after))
 		if err != nil || !got.Closes.Equal(midnight.Add(want)) {
 			t.Errorf("%s after midnight it closes at %s, %v, want %s after", after, got.Closes, err, want)
 		}
@@ -228,19 +235,37 @@ func TestHowFarJoinedWindowsAreFollowed(t *testing.T) {
 // A canary that is as small as it may be stays, and no empty wave follows it.
 func TestAFirstCanaryThatIsSmallEnoughStays(t *testing.T) {
 	for most, want := range map[int32][]int32{2: {2, 1}, 3: {3}, 4: {3}} {
-		if diff := cmp.Diff(want, shrinkFirst([]int32{3}, most)); diff != "" {
+		if diff := cmp.Diff(want, Targets(shrinkFirst(waves(3), most))); diff != "" {
 			t.Errorf("at most %d: -want +got\n%s", most, diff)
 		}
 	}
 }
 
-func TestASingleWaveMustBeAll(t *testing.T) {
-	for wave, want := range map[string]bool{"50%": false, "100%": true} {
-		s := &v1alpha1.RolloutStrategy{}
-		s.Waves = []intstr.IntOrString{intstr.FromString(wave)}
-		s.SetDefaults()
-		if found := Validate(s); (len(found) == 0) != want {
-			t.Errorf("%s: got %v, want right: %t", wave, found, want)
+func TestTheLimitsOfAPlan(t *testing.T) {
+	share := func(text string) *intstr.IntOrString {
+		v := intstr.Parse(text)
+		return &v
+	}
+	for text, want := range map[string]int32{"3": 3, "100": 100, "10%": 3, "1%": 1, "100%": 39, "0": 0, "0%": 0,
+		"110%": 0,
+		"half": 0, "101": 100} {
+		got := Rollout(v1alpha1.PolicyRemediation{}, &v1alpha1.RemediationStrategySpec{MaxInFlight: share(text)}, 39)
+		if got.MaxInFlight != want {
+			t.Errorf("%s of 39: got %d, want %d", text, got.MaxInFlight, want)
 		}
+	}
+	many := Rollout(v1alpha1.PolicyRemediation{}, &v1alpha1.RemediationStrategySpec{MaxInFlight: share("50%")}, 9000)
+	if many.MaxInFlight != maxInFlight {
+		t.Errorf("of many: got %d, want %d", many.MaxInFlight, maxInFlight)
+	}
+	for asked, want := range map[int32]int32{-1: -1, 0: -1, 1: 1, 7: 7} {
+		s := &v1alpha1.RemediationStrategySpec{MaxPerNamespace: &asked}
+		if got := Rollout(v1alpha1.PolicyRemediation{}, s, 1).MaxPerNamespace; got != want {
+			t.Errorf("in a namespace %d: got %d, want %d", asked, got, want)
+		}
+	}
+	none := Rollout(v1alpha1.PolicyRemediation{}, &v1alpha1.RemediationStrategySpec{}, 1)
+	if none.MaxPerNamespace != 0 || none.MaxInFlight != v1alpha1.DefaultMaxInFlight {
+		t.Errorf("unset: got %+v", none)
 	}
 }

@@ -38,26 +38,24 @@ const (
 	HealthFailed
 )
 
-// HealthRuleFor finds the rule for a kind: the strategy's own, or that for a
+// HealthRuleFor finds the rule for a kind: the plan's own, or that for a
 // well-known kind.
-func HealthRuleFor(s *v1alpha1.HealthStrategy, group, kind string) (v1alpha1.HealthRule, bool) {
-	of := func(r v1alpha1.HealthRule) bool { return r.APIGroup == group && r.Kind == kind }
-	if s != nil {
-		if i := slices.IndexFunc(s.Rules, of); i >= 0 {
-			return s.Rules[i], true
-		}
+func HealthRuleFor(rules []v1alpha1.PlannedHealthRule, group, kind string) (v1alpha1.PlannedHealthRule, bool) {
+	of := func(r v1alpha1.PlannedHealthRule) bool { return r.APIGroup == group && r.Kind == kind }
+	if i := slices.IndexFunc(rules, of); i >= 0 {
+		return rules[i], true
 	}
 	known := KnownHealth()
 	if i := slices.IndexFunc(known, of); i >= 0 {
 		return known[i], true
 	}
-	return v1alpha1.HealthRule{}, false
+	return v1alpha1.PlannedHealthRule{}, false
 }
 
 // JudgeHealth evaluates a rule on an object. What can't be calculated is in progress,
 // with the reason: a status that isn't there yet is no proof. It errs when the rule
 // itself is wrong.
-func JudgeHealth(rule v1alpha1.HealthRule, object map[string]any) (HealthVerdict, string, error) {
+func JudgeHealth(rule v1alpha1.PlannedHealthRule, object map[string]any) (HealthVerdict, string, error) {
 	if rule.Failed != "" {
 		failed, why, err := holds(rule.Failed, object)
 		if err != nil {

@@ -6,12 +6,12 @@ import "evenkeel.dev/evenkeel/api/v1alpha1"
 
 // KnownHealth are the rules for well-known kinds that carry no condition which
 // kstatus reads, by what their documentation says of their status.
-func KnownHealth() []v1alpha1.HealthRule {
+func KnownHealth() []v1alpha1.PlannedHealthRule {
 	const available = "object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')"
 	const accepted = "object.status.conditions.exists(c, c.type == 'Accepted' && c.status == 'True')"
 	const route = "object.status.parents.size() > 0 && object.status.parents.all(p, p.conditions.exists(c, c.type == " +
 		"'Accepted' && c.status == 'True'))"
-	return []v1alpha1.HealthRule{
+	return []v1alpha1.PlannedHealthRule{
 		// Kubernetes itself
 		{Kind: "Namespace", Current: "object.status.phase == 'Active'"},
 		{Kind: "PersistentVolume", Current: "object.status.phase in ['Available', 'Bound', 'Released']",

@@ -14,8 +14,9 @@ import (
 )
 
 func TestHealthRules(t *testing.T) {
-	rule := v1alpha1.HealthRule{APIGroup: "example.com", Kind: "Widget", Current: "object.status.phase == 'Running'",
-		Failed: "object.status.phase == 'Broken'"}
+	rule := v1alpha1.PlannedHealthRule{APIGroup: "example.com", Kind: "Widget",
+		Current: "object.status.phase == 'Running'",
+		Failed:  "object.status.phase == 'Broken'"}
 	many := make([]any, 2000)
 	for i := range many {
 		many[i] = int64(i)
@@ -26,7 +27,7 @@ func TestHealthRules(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		rule   v1alpha1.HealthRule
+		rule   v1alpha1.PlannedHealthRule
 		object map[string]any
 		want   want
 	}{
@@ -40,10 +41,10 @@ func TestHealthRules(t *testing.T) {
 			object: map[string]any{},
 			want:   want{canary.HealthInProgress, "can't be calculated: no such key"}},
 		"A field of another type is no proof": {reason: "nobody knows what it means",
-			rule: v1alpha1.HealthRule{Current: "object.status.ready"}, object: status("ready", "yes"),
+			rule: v1alpha1.PlannedHealthRule{Current: "object.status.ready"}, object: status("ready", "yes"),
 			want: want{canary.HealthInProgress, "not true or false"}},
 		"A calculation without end is stopped": {reason: "its cost is bounded",
-			rule: v1alpha1.HealthRule{
+			rule: v1alpha1.PlannedHealthRule{
 				Current: "object.list.all(a, object.list.all(b, object.list.all(c, a + b + c >= 0)))"},
 			object: map[string]any{"list": many}, want: want{canary.HealthInProgress, "cost limit exceeded"}},
 	}
@@ -65,9 +66,8 @@ func status(key string, value any) map[string]any {
 }
 
 func TestHealthRulesAreChecked(t *testing.T) {
-	with := func(rules ...v1alpha1.HealthRule) *v1alpha1.RolloutStrategy {
-		s := &v1alpha1.RolloutStrategy{
-			RemediationStrategySpec: v1alpha1.RemediationStrategySpec{Health: &v1alpha1.HealthStrategy{Rules: rules}}}
+	with := func(rules ...v1alpha1.HealthRule) *v1alpha1.RemediationStrategySpec {
+		s := &v1alpha1.RemediationStrategySpec{Health: &v1alpha1.HealthStrategy{Rules: rules}}
 		s.SetDefaults()
 		return s
 	}
@@ -79,7 +79,7 @@ func TestHealthRulesAreChecked(t *testing.T) {
 	wrongWord.Health.Unknown = "Perhaps"
 	cases := map[string]struct {
 		reason   string
-		strategy *v1alpha1.RolloutStrategy
+		strategy *v1alpha1.RemediationStrategySpec
 		want     []string
 	}{
 		"A comparison is right": {reason: "true or false of the object",
@@ -89,7 +89,7 @@ func TestHealthRulesAreChecked(t *testing.T) {
 		"Text that isn't CEL": {reason: "the column helps",
 			strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "object.status ="}),
 			want: []string{
-				"spec.remediation.health.rules[0].current: isn't a health expression: column 15: Syntax error"}},
+				"health.rules[0].current: isn't a health expression: column 15: Syntax error"}},
 		"A variable that isn't there": {
 			reason: "the name helps", strategy: with(v1alpha1.HealthRule{Kind: "Widget", Current: "self.ok == true"}),
 			want: []string{"undeclared reference to 'self'", "the object is called object"}},
@@ -144,9 +144,8 @@ func TestKnownHealthRules(t *testing.T) {
 			t.Errorf("%s has two rules", key)
 		}
 		seen[key] = true
-		s := &v1alpha1.RolloutStrategy{
-			RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-				Health: &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{rule}}}}
+		s := &v1alpha1.RemediationStrategySpec{
+			Health: &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{v1alpha1.HealthRule(rule)}}}
 		s.SetDefaults()
 		if problems := canary.Validate(s); len(problems) > 0 {
 			t.Errorf("the rule for %s: %v", key, problems)
@@ -156,8 +155,8 @@ func TestKnownHealthRules(t *testing.T) {
 			t.Errorf("%s without a status is %d, %v: it may not be current", key, verdict, err)
 		}
 	}
-	own := v1alpha1.HealthRule{APIGroup: "argoproj.io", Kind: "Rollout", Current: "object.ok == true"}
-	got, _ := canary.HealthRuleFor(&v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{own}}, "argoproj.io",
+	own := v1alpha1.PlannedHealthRule{APIGroup: "argoproj.io", Kind: "Rollout", Current: "object.ok == true"}
+	got, _ := canary.HealthRuleFor([]v1alpha1.PlannedHealthRule{own}, "argoproj.io",
 		"Rollout")
 	if diff := cmp.Diff(own, got); diff != "" {
 		t.Errorf("the strategy's own rule comes first: -want +got\n%s", diff)

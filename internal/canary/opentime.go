@@ -14,7 +14,7 @@ const maxOpenings = 2000
 // OpenFor is when maintenance windows have been open for so long in all since a
 // time: the time that a plan had for its work. Without windows, and with one that
 // can't be read, all time counts. Zero means never.
-func OpenFor(windows []v1alpha1.MaintenanceWindow, since time.Time, d time.Duration) time.Time {
+func OpenFor(windows []v1alpha1.PlannedWindow, since time.Time, d time.Duration) time.Time {
 	at, left := since, d
 	c, err := readWindows(windows)
 	if err != nil {

@@ -5,26 +5,22 @@ package canary
 import (
 	"fmt"
 	"math"
-
-	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/prose"
 )
 
-// PlanAtWork is what a budget needs to know of a plan that may write.
+// PlanAtWork is what Room needs to know of a plan that may write.
 type PlanAtWork struct {
 	// Name is the Remediation's.
 	Name string
-	// Budget is the plan's own; nil sets no limit.
-	Budget *v1alpha1.BudgetStrategy
-	// Targets is the number of targets in the plan, which percentages are of.
-	Targets int
+	// MaxInFlight and MaxPerNamespace are the plan's limits over all plans (MaxTotalInFlight and
+	// MaxPerNamespace of its rollout); 0 sets none, less than 0 allows none.
+	MaxInFlight, MaxPerNamespace int32
 	// InFlight counts, by namespace, the targets whose write was decided or has
 	// happened and that aren't verified yet. Those of cluster scope stand
 	// under "".
 	InFlight map[string]int
 }
 
-// Room is how many more targets may be begun, by the budgets of all plans at
+// Room is how many more targets may be begun, by the limits of all plans at
 // work together. Its zero value has none: make it by RoomFor.
 type Room struct {
 	all, perNamespace limit
@@ -46,8 +42,7 @@ func (l *limit) tighten(most int, from string) {
 }
 
 // RoomFor adds up what is in flight over all plans, and takes the most
-// restrictive of their limits: each plan keeps to the budgets of all. A limit
-// that can't be read means 0. Percentages round down, at least 1.
+// restrictive of their limits: each plan keeps to the limits of all.
 func RoomFor(plans []PlanAtWork) *Room {
 	r := &Room{all: limit{most: math.MaxInt}, perNamespace: limit{most: math.MaxInt}, inNamespace: map[string]int{}}
 	for _, p := range plans {
@@ -55,33 +50,20 @@ func RoomFor(plans []PlanAtWork) *Room {
 			r.inNamespace[namespace] += max(n, 0)
 			r.inFlight += max(n, 0)
 		}
-		if p.Budget != nil {
-			r.limit(p)
-		}
+		r.limit(p)
 	}
 	return r
 }
 
 func (r *Room) limit(p PlanAtWork) {
-	if v := p.Budget.MaxUnavailable; v != nil {
-		if s, err := parseShare(*v); err != nil {
-			r.all.tighten(0, fmt.Sprintf("budget.maxUnavailable of plan %s allows none: %v", p.Name, err))
-		} else {
-			n := int(s.of(int64(max(p.Targets, 0))))
-			r.all.tighten(n, fmt.Sprintf(
-				"budget.maxUnavailable of plan %s (%s of %s) allows %d in flight over all plans", p.Name,
-				v.String(), prose.Count(p.Targets, "target"), n))
-		}
+	if p.MaxInFlight != 0 {
+		most := max(int(p.MaxInFlight), 0)
+		r.all.tighten(most, fmt.Sprintf("maxTotalInFlight of plan %s allows %d in flight over all plans", p.Name, most))
 	}
-	if v := p.Budget.MaxPerNamespace; v != nil {
-		if *v < 1 {
-			r.perNamespace.tighten(
-				0, fmt.Sprintf("budget.maxPerNamespace of plan %s allows none: %d must be at least 1", p.Name, *v))
-		} else {
-			r.perNamespace.tighten(int(*v),
-				fmt.Sprintf("budget.maxPerNamespace of plan %s allows %d in flight in one namespace over all plans",
-					p.Name, *v))
-		}
+	if p.MaxPerNamespace != 0 {
+		most := max(int(p.MaxPerNamespace), 0)
+		r.perNamespace.tighten(most, fmt.Sprintf(
+			"maxPerNamespace of plan %s allows %d in flight in one namespace over all plans", p.Name, most))
 	}
 }
 
@@ -99,7 +81,7 @@ func (r *Room) LeftIn(namespace string) int {
 
 // Take counts one more target of the namespace ("" for cluster scope) as in
 // flight and returns "". When there is no room for it, it counts nothing and
-// says which budget is spent.
+// says which limit is reached.
 func (r *Room) Take(namespace string) (spent string) {
 	if r.LeftIn(namespace) > 0 {
 		r.inFlight++

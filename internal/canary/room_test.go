@@ -9,22 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 )
-
-// budget has the given limits, written as in YAML; nil is unset.
-func budget(maxUnavailable any, maxPerNamespace int32) *v1alpha1.BudgetStrategy {
-	b := &v1alpha1.BudgetStrategy{}
-	if maxUnavailable != nil {
-		v := shareOf(maxUnavailable)
-		b.MaxUnavailable = &v
-	}
-	if maxPerNamespace != 0 {
-		b.MaxPerNamespace = &maxPerNamespace
-	}
-	return b
-}
 
 func TestRoomFor(t *testing.T) {
 	type plans = []canary.PlanAtWork
@@ -36,70 +22,42 @@ func TestRoomFor(t *testing.T) {
 		leftClusterWide int
 		spent           string
 	}{
-		"No budget sets no limit": {
-			reason: "maxInFlight is the machine's", plans: plans{{Name: "a", Targets: 9, InFlight: flight{"shop": 5}}},
+		"Without limits there is always room": {
+			reason: "the plan's own is the machine's", plans: plans{{Name: "a", InFlight: flight{"shop": 5}}},
 			left: math.MaxInt, leftShop: math.MaxInt, leftClusterWide: math.MaxInt,
 		},
-		"An empty budget sets none either": {
-			reason: "nothing is limited", plans: plans{{Name: "a", Targets: 9, Budget: budget(nil, 0)}},
-			left: math.MaxInt, leftShop: math.MaxInt, leftClusterWide: math.MaxInt,
-		},
-		"A percentage rounds down": {
-			reason: "10 % of 39 is 3",
-			plans:  plans{{Name: "a", Targets: 39, Budget: budget("10%", 0), InFlight: flight{"shop": 1}}},
-			left:   2, leftShop: 2, leftClusterWide: 2,
-		},
-		"A percentage is at least one": {
-			reason: "1 % of 7 would stop the plan for ever",
-			plans:  plans{{Name: "a", Targets: 7, Budget: budget("1%", 0)}},
-			left:   1, leftShop: 1, leftClusterWide: 1,
+		"What is in flight is taken off": {
+			reason: "3 may be", plans: plans{{Name: "a", MaxInFlight: 3, InFlight: flight{"shop": 1}}},
+			left: 2, leftShop: 2, leftClusterWide: 2,
 		},
 		"Work of other plans counts": {
 			reason: "2 + 3 are in flight, 5 may be", plans: plans{
-				{Name: "a", Targets: 50, Budget: budget("10%", 0), InFlight: flight{"shop": 2}},
-				{Name: "b", Targets: 9, InFlight: flight{"shop": 2, "": 1}}},
-			spent: "budget.maxUnavailable of plan a (10% of 50 targets) allows 5 in flight over all plans; 5 are",
+				{Name: "a", MaxInFlight: 5, InFlight: flight{"shop": 2}},
+				{Name: "b", InFlight: flight{"shop": 2, "": 1}}},
+			spent: "maxTotalInFlight of plan a allows 5 in flight over all plans; 5 are",
 		},
-		"The budget of another plan holds too": {
+		"The limit of another plan holds too": {
 			reason: "b allows 2", plans: plans{
-				{Name: "a", Targets: 50, Budget: budget(20, 0), InFlight: flight{"shop": 1}},
-				{Name: "b", Targets: 9, Budget: budget(2, 0), InFlight: flight{"shop": 1}}},
-			spent: "budget.maxUnavailable of plan b (2 of 9 targets) allows 2 in flight over all plans; 2 are",
+				{Name: "a", MaxInFlight: 20, InFlight: flight{"shop": 1}},
+				{Name: "b", MaxInFlight: 2, InFlight: flight{"shop": 1}}},
+			spent: "maxTotalInFlight of plan b allows 2 in flight over all plans; 2 are",
 		},
 		"A namespace has a limit of its own": {
 			reason: "cluster scope has no namespace", plans: plans{
-				{Name: "a", Targets: 50, Budget: budget(20, 3), InFlight: flight{"shop": 1}},
-				{Name: "b", Targets: 9, Budget: budget(nil, 2), InFlight: flight{"shop": 1, "": 4}}},
+				{Name: "a", MaxInFlight: 20, MaxPerNamespace: 3, InFlight: flight{"shop": 1}},
+				{Name: "b", MaxPerNamespace: 2, InFlight: flight{"shop": 1, "": 4}}},
 			left: 14, leftClusterWide: 14,
-			spent: "budget.maxPerNamespace of plan b allows 2 in flight in one namespace over all plans; 2 are in shop",
+			spent: "maxPerNamespace of plan b allows 2 in flight in one namespace over all plans; 2 are in shop",
 		},
 		"More in flight than is allowed leaves none": {
-			reason: "a budget was tightened meanwhile",
-			plans:  plans{{Name: "a", Targets: 9, Budget: budget(1, 0), InFlight: flight{"shop": 5}}},
+			reason: "a limit was tightened meanwhile",
+			plans:  plans{{Name: "a", MaxInFlight: 1, InFlight: flight{"shop": 5}}},
 			spent:  "5 are",
 		},
-		"A count of 0 allows none": {
-			reason: "invalid means 0", plans: plans{{Name: "a", Targets: 9, Budget: budget(0, 0)}},
-			spent: "budget.maxUnavailable of plan a allows none: 0: a count must be at least 1",
-		},
-		"More than all allows none": {
-			reason: "invalid means 0", plans: plans{{Name: "a", Targets: 9, Budget: budget("110%", 0)}},
-			spent: `budget.maxUnavailable of plan a allows none: "110%": must be a count of at least 1, or a percentage`,
-		},
-		"Words allow none": {
-			reason: "invalid means 0", plans: plans{{Name: "a", Targets: 9, Budget: budget("half", 0)}},
-			spent: "budget.maxUnavailable of plan a allows none",
-		},
 		"A negative limit of namespaces allows none in any": {
-			reason: "invalid means 0", plans: plans{{Name: "a", Targets: 9, Budget: budget(nil, -1)}},
+			reason: "invalid means 0", plans: plans{{Name: "a", MaxPerNamespace: -1}},
 			left: math.MaxInt, leftClusterWide: math.MaxInt,
-			spent: "budget.maxPerNamespace of plan a allows none: -1 must be at least 1",
-		},
-		"An invalid budget of another plan allows none": {
-			reason: "the most restrictive one wins",
-			plans: plans{{Name: "a", Targets: 9, Budget: budget(5, 0)},
-				{Name: "b", Targets: 9, Budget: budget("0%", 0)}},
-			spent: "budget.maxUnavailable of plan b allows none",
+			spent: "maxPerNamespace of plan a allows 0 in flight in one namespace",
 		},
 	}
 	for name, tc := range cases {
@@ -126,11 +84,10 @@ func TestRoomIsNeverOverdrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var plans []canary.PlanAtWork
 		for range rapid.IntRange(1, 4).Draw(t, "plans") {
-			p := canary.PlanAtWork{Targets: rapid.IntRange(1, 300).Draw(t, "targets"), InFlight: map[string]int{}}
-			if rapid.Bool().Draw(t, "has a budget") {
-				share := rapid.OneOf(rapid.Map(rapid.IntRange(0, 9), func(n int) any { return n }),
-					rapid.SampledFrom([]any{nil, "0%", "1%", "10%", "150%"})).Draw(t, "maxUnavailable")
-				p.Budget = budget(share, rapid.Int32Range(-1, 4).Draw(t, "maxPerNamespace"))
+			p := canary.PlanAtWork{InFlight: map[string]int{}}
+			if rapid.Bool().Draw(t, "has limits") {
+				p.MaxInFlight = rapid.Int32Range(0, 9).Draw(t, "in flight")
+				p.MaxPerNamespace = rapid.Int32Range(-1, 4).Draw(t, "in a namespace")
 			}
 			for _, namespace := range namespaces {
 				p.InFlight[namespace] = rapid.IntRange(0, 2).Draw(t, "in flight in "+namespace)
@@ -152,24 +109,14 @@ func TestRoomIsNeverOverdrawn(t *testing.T) {
 	})
 }
 
-// checkLimits reads each budget in a way of its own.
+// checkLimits reads each limit in a way of its own.
 func checkLimits(t *rapid.T, plans []canary.PlanAtWork, all, in int, namespace string) {
 	for _, p := range plans {
-		if p.Budget == nil {
-			continue
+		if most := p.MaxInFlight; most != 0 && all > int(most) {
+			t.Fatalf("%d in flight, but %d may be", all, most)
 		}
-		if v := p.Budget.MaxUnavailable; v != nil {
-			most := map[string]int{"0%": 0, "1%": max(p.Targets/100, 1), "10%": max(p.Targets/10, 1),
-				"150%": 0}[v.String()]
-			if v.StrVal == "" {
-				most = min(v.IntValue(), p.Targets)
-			}
-			if all > most {
-				t.Fatalf("%d in flight, but %s of %d targets may be", all, v.String(), p.Targets)
-			}
-		}
-		if v := p.Budget.MaxPerNamespace; v != nil && namespace != "" && in > int(max(*v, 0)) {
-			t.Fatalf("%d in flight in %s, but %d may be", in, namespace, *v)
+		if most := p.MaxPerNamespace; most != 0 && namespace != "" && in > int(max(most, 0)) {
+			t.Fatalf("%d in flight in %s, but %d may be", in, namespace, most)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func WaveLabel(plan v1alpha1.RemediationPlan, wave int32) string {
 	case wave == s.First:
 		text = "canary"
 	case int(wave) < len(plan.Waves):
-		text = fmt.Sprintf("%d/%d (%d)", wave, len(plan.Waves)-1, plan.Waves[wave])
+		text = fmt.Sprintf("%d/%d (%d)", wave, len(plan.Waves)-1, plan.Waves[wave].Targets)
 	}
 	if s.Name != "" {
 		text += " of " + s.Name

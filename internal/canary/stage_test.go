@@ -7,12 +7,14 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 func TestWaveLabel(t *testing.T) {
-	plain := v1alpha1.RemediationPlan{Waves: []int32{1, 2, 8, 29}}
+	plain := v1alpha1.RemediationPlan{Waves: fixture.PlannedWaves(1, 2, 8, 29)}
 	staged := v1alpha1.RemediationPlan{
-		Waves: []int32{1, 9, 1, 40}, Stages: []v1alpha1.PlannedStage{{Name: "dev"}, {Name: "prod", FirstWave: 2}}}
+		Waves:  fixture.PlannedWaves(1, 9, 1, 40),
+		Stages: []v1alpha1.PlannedStage{{Name: "dev"}, {Name: "prod", FirstWave: 2}}}
 	for name, c := range map[string]struct {
 		plan v1alpha1.RemediationPlan
 		wave int32

@@ -27,7 +27,7 @@ type Labelled struct {
 
 // Stages places the targets of a rollout by their labels.
 type Stages struct {
-	strategy  *v1alpha1.RolloutStrategy
+	strategy  *v1alpha1.RemediationStrategySpec
 	selectors []selector
 	canary    selector
 }
@@ -42,9 +42,9 @@ func (s selector) chooses(t Labelled) bool {
 	return s.own == nil || s.own.Matches(labels.Set(t.Own))
 }
 
-// ReadStages reads a strategy's stages and its canary's selector. It fails when a
-// selector can't be read.
-func ReadStages(s *v1alpha1.RolloutStrategy) (*Stages, error) {
+// ReadStages reads a strategy's steps, stages and selectors. Its defaults are set. It
+// fails when a selector can't be read.
+func ReadStages(s *v1alpha1.RemediationStrategySpec) (*Stages, error) {
 	read := &Stages{strategy: s}
 	for i, stage := range s.Stages {
 		chooses, err := readSelector(stage.Selector)
@@ -53,10 +53,10 @@ func ReadStages(s *v1alpha1.RolloutStrategy) (*Stages, error) {
 		}
 		read.selectors = append(read.selectors, chooses)
 	}
-	if s.Canary.Selector != nil {
-		chooses, err := readSelector(*s.Canary.Selector)
+	if canary := s.CanarySelector(); canary != nil {
+		chooses, err := readSelector(*canary)
 		if err != nil {
-			return nil, fmt.Errorf("canary.selector.%w", err)
+			return nil, fmt.Errorf("steps[0].selector.%w", err)
 		}
 		read.canary = chooses
 	}
@@ -108,8 +108,8 @@ func (s *Stages) MayBeCanary(t Labelled) bool { return s.canary.chooses(t) }
 // Layout is how a plan's targets stand in waves and stages, in the order of the
 // rollout.
 type Layout struct {
-	// Waves are the sizes of the waves of all stages; they add up to the targets.
-	Waves []int32
+	// Waves are those of all stages; they add up to the targets.
+	Waves []v1alpha1.PlannedWave
 	// Stages are those that have targets; none without stages.
 	Stages []v1alpha1.PlannedStage
 }
@@ -119,27 +119,27 @@ func (l Layout) IsCanary(wave int32) bool {
 	return wave == 0 || slices.ContainsFunc(l.Stages, func(s v1alpha1.PlannedStage) bool { return s.FirstWave == wave })
 }
 
-// Layout gives each stage a canary and waves of its own, by Sizes. The counts are
+// Layout gives each stage a canary and waves of its own, by Waves. The counts are
 // the targets of each stage by its place, those of Others last; a stage without
 // targets is left out. Of the plan's first wave, its canary, at most firstCanary
 // targets remain, 1 at least: the others go into the wave after it.
 func (s *Stages) Layout(counts []int, firstCanary int) (Layout, error) {
 	var l Layout
 	for place, count := range counts {
-		sizes, err := Sizes(count, s.strategy)
+		waves, err := Waves(count, s.strategy.Steps)
 		if err != nil {
 			return Layout{}, err
 		}
-		if len(sizes) == 0 {
+		if len(waves) == 0 {
 			continue
 		}
 		if len(l.Waves) == 0 {
-			sizes = shrinkFirst(sizes, int32(max(firstCanary, 1))) //nolint:gosec // it is a number of targets, as Sizes takes it.
+			waves = shrinkFirst(waves, int32(max(firstCanary, 1))) //nolint:gosec // it is a number of targets, as Waves takes it.
 		}
 		if name := s.Name(place); name != "" {
 			l.Stages = append(l.Stages, v1alpha1.PlannedStage{Name: name, FirstWave: int32(len(l.Waves))}) //nolint:gosec // at most 9 stages of 21 waves.
 		}
-		l.Waves = append(l.Waves, sizes...)
+		l.Waves = append(l.Waves, waves...)
 	}
 	return l, nil
 }
@@ -153,11 +153,13 @@ func (l Layout) Split(most int) Layout {
 	}
 	first := map[int32]int32{}
 	var out Layout
-	for wave, size := range l.Waves {
-		first[int32(wave)] = int32(len(out.Waves)) //nolint:gosec // at most MaxTargets waves.
-		full := max(int(size)-1, 0) / most
-		out.Waves = append(out.Waves, slices.Repeat([]int32{int32(most)}, full)...) //nolint:gosec // it is a number of targets.
-		out.Waves = append(out.Waves, size-int32(full*most))                        //nolint:gosec // as above.
+	for i, wave := range l.Waves {
+		first[int32(i)] = int32(len(out.Waves)) //nolint:gosec // at most MaxTargets waves.
+		for int(wave.Targets) > most {
+			full := v1alpha1.PlannedWave{Targets: int32(most), Soak: wave.Soak} //nolint:gosec // it is a number of targets.
+			out.Waves, wave.Targets = append(out.Waves, full), wave.Targets-full.Targets
+		}
+		out.Waves = append(out.Waves, wave)
 	}
 	if len(out.Waves) > v1alpha1.MaxWaves {
 		return l
@@ -168,18 +170,18 @@ func (l Layout) Split(most int) Layout {
 	return out
 }
 
-// shrinkFirst moves what is more than most from the first size to the second.
-func shrinkFirst(sizes []int32, most int32) []int32 {
-	surplus := sizes[0] - most
+// shrinkFirst moves what is more than most from the first wave to the second.
+func shrinkFirst(waves []v1alpha1.PlannedWave, most int32) []v1alpha1.PlannedWave {
+	surplus := waves[0].Targets - most
 	if surplus <= 0 {
-		return sizes
+		return waves
 	}
-	if len(sizes) == 1 {
-		sizes = append(sizes, 0)
+	if len(waves) == 1 {
+		waves = append(waves, v1alpha1.PlannedWave{Soak: waves[0].Soak})
 	}
-	sizes[0] -= surplus
-	sizes[1] += surplus
-	return sizes
+	waves[0].Targets -= surplus
+	waves[1].Targets += surplus
+	return waves
 }
 
 // SelectorText tells a selector to people.

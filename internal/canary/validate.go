@@ -3,7 +3,9 @@
 package canary
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -16,14 +18,12 @@ import (
 
 // Problem is one thing that is wrong with a strategy.
 type Problem struct {
-	// Field is where, below spec.remediation: "waves[1]".
+	// Field is where, below the spec of a RemediationStrategy, or spec.remediation of a policy:
+	// "steps[1].targets".
 	Field string
 	// Message says what is wrong there and what would be right.
 	Message string
 }
-
-// String is the problem with the field's place in a policy.
-func (p Problem) String() string { return "spec.remediation." + p.Field + ": " + p.Message }
 
 // The longest times of a strategy, where the API type names none.
 const (
@@ -34,32 +34,42 @@ const (
 	maxHistoryAge       = 5 * 365 * 24 * time.Hour
 )
 
+// ValidatePolicy lists what is wrong with what a policy says of remediation itself.
+func ValidatePolicy(r *v1alpha1.PolicyRemediation) []Problem {
+	var p problems
+	oneOf(&p, "mode", r.Mode, v1alpha1.RemediationDisabled, v1alpha1.RemediationDryRun, v1alpha1.RemediationManual,
+		v1alpha1.RemediationAutomatic)
+	for i, action := range r.AllowedActions {
+		oneOf(&p, fmt.Sprintf("allowedActions[%d]", i), action, v1alpha1.ActionTypes()...)
+	}
+	checkRemoved(&p, r.RemovedFromPolicy, " of the RemediationStrategy that strategyRef names")
+	return p
+}
+
+// checkRemoved refuses settings that have another place now, as the API's schema does.
+func checkRemoved(p *problems, removed any, of string) {
+	now := map[string]string{"canary": "steps[0]", "waves": "steps", "soak": "soak in the steps",
+		"budget": "maxInFlight, maxPerNamespace and maxTargets"}
+	for i, v := 0, reflect.ValueOf(removed); i < v.NumField(); i++ {
+		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); !v.Field(i).IsZero() {
+			p.add(name, "it is gone: set %s%s", cmp.Or(now[name], name), of)
+		}
+	}
+}
+
 // Validate lists what is wrong with a strategy, in the order of its fields;
 // nothing when a rollout can be made from it. It is the one judge of strategies,
 // for admission and for policies in files, and leaves nothing to the API's
 // schema. A field left at its zero value stands for its default and is right.
-func Validate(s *v1alpha1.RolloutStrategy) []Problem {
-	if s == nil {
-		return nil
-	}
+func Validate(s *v1alpha1.RemediationStrategySpec) []Problem {
 	var p problems
-	oneOf(&p, "mode", s.Mode, v1alpha1.RemediationDisabled, v1alpha1.RemediationDryRun, v1alpha1.RemediationManual,
-		v1alpha1.RemediationAutomatic)
-	for i, action := range s.AllowedActions {
-		oneOf(&p, fmt.Sprintf("allowedActions[%d]", i), action, v1alpha1.ActionTypes()...)
-	}
-	checkCanary(&p, s.Canary)
-	checkWaves(&p, s.Waves)
+	checkSteps(&p, s.Steps)
 	checkStages(&p, s.Stages)
-	p.within("maxInFlight", s.MaxInFlight, 1, 100)
-	if s.Soak != nil {
-		p.lasts("soak", *s.Soak, 0, maxSoak)
-	}
+	checkLimits(&p, s)
 	p.lasts("progressDeadline", s.ProgressDeadline, time.Second, maxProgressDeadline)
 	if s.RetryLimit != nil {
 		p.within("retryLimit", *s.RetryLimit, 0, 20)
 	}
-	checkBudget(&p, s.Budget)
 	checkWindows(&p, s.Windows)
 	checkAnalysis(&p, s.Analysis)
 	checkHealth(&p, s.Health)
@@ -71,8 +81,11 @@ func Validate(s *v1alpha1.RolloutStrategy) []Problem {
 	p.within("history.limit", s.History.Limit, 1, 100)
 	p.lasts("history.maxAge", s.History.MaxAge, time.Second, maxHistoryAge)
 	checkBreaker(&p, &s.Breaker)
+	checkRemoved(&p, s.RemovedFromStrategy, "")
 	return p
 }
+
+func (p Problem) String() string { return p.Field + ": " + p.Message }
 
 type problems []Problem
 

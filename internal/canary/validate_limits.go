@@ -11,6 +11,7 @@ import (
 
 // The bounds of limits and of metrics.
 const (
+	maxInFlight         = 100
 	maxPerNamespace     = 10000
 	maxWindows          = 16
 	maxMetrics          = 10
@@ -18,22 +19,22 @@ const (
 	maxAnalysisInterval = time.Hour
 )
 
-// checkBudget takes no field as unset: each is set by being there.
-func checkBudget(p *problems, b *v1alpha1.BudgetStrategy) {
-	if b == nil {
-		return
-	}
-	if b.MaxUnavailable != nil {
-		_, err := parseShare(*b.MaxUnavailable)
-		p.addErr("budget.maxUnavailable", err)
+// checkLimits takes no field as unset: each is set by being there.
+func checkLimits(p *problems, s *v1alpha1.RemediationStrategySpec) {
+	if v := s.MaxInFlight; v != nil {
+		if most, err := parseShare(*v); err != nil {
+			p.addErr("maxInFlight", err)
+		} else if !most.percent {
+			p.within("maxInFlight", v.IntVal, 1, maxInFlight)
+		}
 	}
 	count := func(field string, value *int32, high int32) {
 		if value != nil && (*value < 1 || *value > high) {
 			p.add(field, "%d: must be from 1 to %d", *value, high)
 		}
 	}
-	count("budget.maxPerNamespace", b.MaxPerNamespace, maxPerNamespace)
-	count("budget.maxTargets", b.MaxTargets, v1alpha1.MaxTargets)
+	count("maxPerNamespace", s.MaxPerNamespace, maxPerNamespace)
+	count("maxTargets", s.MaxTargets, v1alpha1.MaxTargets)
 }
 
 func checkWindows(p *problems, windows []v1alpha1.MaintenanceWindow) {

@@ -23,21 +23,19 @@ func TestValidateNamesWhatIsWrongWithAnObjective(t *testing.T) {
 			slo: v1alpha1.SLOStrategy{Query: "q", Objective: "99.9"}},
 		"No query, and no budget": {reason: "Both are named.", slo: v1alpha1.SLOStrategy{Query: " ", Objective: "100"},
 			want: []string{
-				"spec.remediation.breaker.slo.query: must be a PromQL query that answers the error ratio over the " +
+				"breaker.slo.query: must be a PromQL query that answers the error ratio over the " +
 					"last " +
 					"hour",
-				`spec.remediation.breaker.slo: objective "100" must be a percentage, more than 0 and less than 100, such as "99.9"`,
+				`breaker.slo: objective "100" must be a percentage, more than 0 and less than 100, such as "99.9"`,
 			}},
 		"A period that is too short": {
 			reason: "An hour would spend it all.", slo: v1alpha1.SLOStrategy{Query: "q", Objective: "99",
 				Period: metav1.Duration{Duration: time.Minute}},
-			want: []string{"spec.remediation.breaker.slo: period 1m0s must be at least 1h0m0s"}},
+			want: []string{"breaker.slo: period 1m0s must be at least 1h0m0s"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := v1alpha1.RolloutStrategy{
-				RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-					Breaker: v1alpha1.BreakerStrategy{SLO: &tc.slo}}}
+			s := v1alpha1.RemediationStrategySpec{Breaker: v1alpha1.BreakerStrategy{SLO: &tc.slo}}
 			s.SetDefaults()
 			s.Breaker.SLO = &tc.slo
 			if diff := cmp.Diff(tc.want, texts(canary.Validate(&s))); diff != "" {

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -17,68 +20,77 @@ import (
 )
 
 func TestValidate(t *testing.T) {
-	with := func(change func(*v1alpha1.RolloutStrategy)) *v1alpha1.RolloutStrategy {
-		s := strategy(1, "5%", "100%")
-		s.SetDefaults()
+	with := func(change func(*v1alpha1.RemediationStrategySpec)) *v1alpha1.RemediationStrategySpec {
+		s := whole(1, "5%", "100%")
 		change(s)
 		return s
 	}
-	waves := func(w ...any) func(*v1alpha1.RolloutStrategy) {
-		return func(s *v1alpha1.RolloutStrategy) { s.Waves = strategy(nil, w...).Waves }
+	steps := func(list ...any) func(*v1alpha1.RemediationStrategySpec) {
+		return func(s *v1alpha1.RemediationStrategySpec) { s.Steps = strategy(list...).Steps }
 	}
-	stages := func(list ...v1alpha1.RolloutStage) func(*v1alpha1.RolloutStrategy) {
-		return func(s *v1alpha1.RolloutStrategy) { s.Stages = list }
+	stages := func(list ...v1alpha1.RolloutStage) func(*v1alpha1.RemediationStrategySpec) {
+		return func(s *v1alpha1.RemediationStrategySpec) { s.Stages = list }
 	}
 	cases := map[string]struct {
-		strategy *v1alpha1.RolloutStrategy
-		want     []string // each problem begins so, in order; below spec.remediation
+		strategy *v1alpha1.RemediationStrategySpec
+		want     []string // each problem begins so, in order; below spec
 	}{
-		"No strategy has no problem":     {strategy: nil},
-		"An unset strategy is right":     {strategy: &v1alpha1.RolloutStrategy{}},
-		"A default strategy is right":    {strategy: with(func(*v1alpha1.RolloutStrategy) {})},
-		"Counts and percentages may mix": {strategy: with(waves(5, "2%", 10, "100%"))},
-		"An equal wave doesn't fall":     {strategy: with(waves("5%", "5%", "100%"))},
-		"A canary must have a target": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) { s.Canary = strategy(0).Canary }),
-			want:     []string{"canary.size: 0: a count must be at least 1"},
+		"An unset strategy is right":     {strategy: &v1alpha1.RemediationStrategySpec{}},
+		"A default strategy is right":    {strategy: with(func(*v1alpha1.RemediationStrategySpec) {})},
+		"Counts and percentages may mix": {strategy: with(steps(5, "2%", 10, "100%"))},
+		"An equal wave doesn't fall":     {strategy: with(steps("5%", "5%", "100%"))},
+		"A step must have a target": {
+			strategy: with(steps(0)),
+			want:     []string{"steps[0].targets: 0: a count must be at least 1"},
 		},
 		"A share is a count or a percentage": {
-			strategy: with(waves("a few", "100%")),
-			want:     []string{`waves[0]: "a few": must be a count of at least 1, or a percentage from "1%" to "100%"`},
+			strategy: with(steps("a few", "100%")),
+			want: []string{
+				`steps[0].targets: "a few": must be a count of at least 1, or a percentage from "1%" to "100%"`},
 		},
 		"Percentages never fall": {
-			strategy: with(waves("50%", "25%", "100%")),
-			want: []string{
-				"waves[1]: 25%: waves are cumulative and must never fall; an earlier one is already 50%"},
+			strategy: with(steps("50%", "25%")),
+			want: []string{"steps[1].targets: 25%: it counts the targets of the steps before it too, and must never " +
+				"fall; an earlier one is already 50%"},
 		},
 		"Counts never fall": {
-			strategy: with(waves(9, "50%", 3, "100%")),
-			want:     []string{"waves[2]: 3: waves are cumulative and must never fall; an earlier one is already 9"},
+			strategy: with(steps(9, "50%", 3, "100%")),
+			want:     []string{"steps[2].targets: 3: it counts the targets of the steps before it too"},
 		},
-		"The last wave is all": {
-			strategy: with(waves("5%", "99%")),
-			want:     []string{`waves[1]: 99%: the last wave must be "100%", or some targets are in no wave`},
+		"Nothing follows a step of all": {
+			strategy: with(steps(1, "100%", "100%")),
+			want:     []string{"steps[2].targets: 100%: a step before it is 100% already"},
 		},
-		"A last wave that can't be read isn't all": {
-			strategy: with(waves("5%", "1000%")),
-			want:     []string{`waves[1]: "1000%": must be a count`, `waves[1]: 1000%: the last wave must be "100%"`},
-		},
-		"Waves are few": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
-				s.Waves = slices.Repeat([]intstr.IntOrString{intstr.FromString("100%")}, 21)
+		"Only the canary has a selector": {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
+				s.Steps[0].Selector = ptr.To(stage("a", "a").Selector)
+				s.Steps[1].Selector = s.Steps[0].Selector
 			}),
-			want: []string{"waves: 21 are listed: list at most 20"},
+			want: []string{"steps[1].selector: only the first step, the canary, may have one"},
+		},
+		"Steps are few": {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
+				s.Steps = slices.Repeat([]v1alpha1.RolloutStep{{Targets: shareOf(5)}}, 21)
+			}),
+			want: []string{"steps: 21 are listed: list at most 20"},
+		},
+		"What has another place is refused by name": {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
+				s.RemovedCanary, s.RemovedSoak = &apiextensionsv1.JSON{Raw: []byte(`{}`)}, "1m"
+				s.RemovedWaves = []intstr.IntOrString{shareOf(1)}
+			}),
+			want: []string{"canary: it is gone: set steps[0]", "waves: it is gone: set steps",
+				"soak: it is gone: set soak in the steps"},
 		},
 		"Durations aren't negative": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
 				below := metav1.Duration{Duration: -time.Second}
-				s.Canary.Soak, s.Soak, s.ProgressDeadline = &below, &below, below
+				s.Steps[0].Soak, s.ProgressDeadline = &below, below
 				s.Approval.Timeout, s.Escalation.Deadline, s.History.MaxAge = below, below, below
 				s.Breaker.Window, s.Breaker.Cooldown = below, below
 			}),
 			want: []string{
-				"canary.soak: -1s: must be from 0s to 168h0m0s",
-				"soak: -1s: must be from 0s to 168h0m0s",
+				"steps[0].soak: -1s: must be from 0s to 168h0m0s",
 				"progressDeadline: -1s: must be from 1s to 24h0m0s",
 				"approval.timeout: -1s: must be from 1s to 720h0m0s",
 				"escalation.deadline: -1s: must be from 1s to 168h0m0s",
@@ -88,9 +100,10 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Numbers keep to their ranges": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
 				retries := int32(21)
-				s.MaxInFlight, s.RetryLimit, s.History.Limit = 101, &retries, 101
+				s.MaxInFlight = ptr.To(shareOf(101))
+				s.RetryLimit, s.History.Limit = &retries, 101
 				s.Breaker.ConsecutiveFailures, s.Breaker.FailurePercent, s.Breaker.MinSamples = -1, 101, -5
 				s.Breaker.Cooldown.Duration = 25 * time.Hour
 			}),
@@ -105,13 +118,10 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Words are known ones": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
-				s.Mode, s.AllowedActions = "Auto", []v1alpha1.ActionType{v1alpha1.ActionPatch, "Reboot"}
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
 				s.OnFailure, s.RollbackScope, s.ManagedObjects = "Ignore", "Canary", "Always"
 			}),
 			want: []string{
-				`mode: "Auto" isn't supported: use one of Disabled DryRun Manual Automatic`,
-				`allowedActions[1]: "Reboot" isn't supported: use one of Patch Create Delete Evict Restart Scale`,
 				`onFailure: "Ignore" isn't supported: use one of Rollback Hold`,
 				`rollbackScope: "Canary" isn't supported: use one of Wave All`,
 				`managedObjects: "Always" isn't supported: use one of Notify Remediate`,
@@ -119,15 +129,10 @@ func TestValidate(t *testing.T) {
 		},
 
 		"Of words that are nearly known it is asked what was meant": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
-				s.Mode, s.AllowedActions = "automatic", []v1alpha1.ActionType{"Pacth"}
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
 				s.OnFailure = "Rolback"
 			}),
 			want: []string{
-				`mode: "automatic" isn't supported: use one of Disabled DryRun Manual Automatic; did you ` +
-					`mean Automatic?`,
-				`allowedActions[0]: "Pacth" isn't supported: use one of Patch Create Delete Evict Restart Scale; did you ` +
-					`mean Patch?`,
 				`onFailure: "Rolback" isn't supported: use one of Rollback Hold; did you mean Rollback?`,
 			},
 		},
@@ -159,30 +164,32 @@ func TestValidate(t *testing.T) {
 			want: []string{"stages: 9 are listed: list at most 8"},
 		},
 		"A canary is chosen by a selector that can be read": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
-				s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: &v1alpha1.LabelSelector{
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
+				s.Steps[0].Selector = &v1alpha1.TargetSelector{ObjectSelector: &v1alpha1.LabelSelector{
 					MatchExpressions: []v1alpha1.LabelSelectorRequirement{{Key: "tier", Operator: "Near"}}}}
 			}),
-			want: []string{`canary.selector.objectSelector: "Near" is not a valid label selector operator`},
+			want: []string{`steps[0].selector.objectSelector: "Near" is not a valid label selector operator`},
 		},
 
-		"A budget is right": {strategy: with(func(s *v1alpha1.RolloutStrategy) { s.Budget = budget("10%", 2) })},
-		"A budget of nothing would stop everything": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
-				none := int32(0)
-				s.Budget = budget("0%", -1)
-				s.Budget.MaxTargets = &none
+		"Limits are right": {strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
+			s.MaxInFlight, s.MaxPerNamespace = ptr.To(shareOf("10%")), ptr.To[int32](2)
+		})},
+		"Limits of nothing would stop everything": {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
+				s.MaxInFlight = ptr.To(shareOf("0%"))
+				s.MaxPerNamespace, s.MaxTargets = ptr.To[int32](-1), ptr.To[int32](0)
 			}),
 			want: []string{
-				`budget.maxUnavailable: "0%": must be a count`,
-				"budget.maxPerNamespace: -1: must be from 1 to 10000",
-				"budget.maxTargets: 0: must be from 1 to 100000",
+				`maxInFlight: "0%": must be a count`,
+				"maxPerNamespace: -1: must be from 1 to 10000",
+				"maxTargets: 0: must be from 1 to 100000",
 			},
 		},
 		"Windows can be read": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
-				s.Windows = []v1alpha1.MaintenanceWindow{window("0 22 * * *", time.Hour, "Europe/Berlin"),
-					window("0 25 * * *", time.Second, "Mars/Base")}
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
+				s.Windows = []v1alpha1.MaintenanceWindow{
+					v1alpha1.MaintenanceWindow(window("0 22 * * *", time.Hour, "Europe/Berlin")),
+					v1alpha1.MaintenanceWindow(window("0 25 * * *", time.Second, "Mars/Base"))}
 			}),
 			want: []string{
 				`windows[1].schedule: "0 25 * * *" can't be read as minute, hour, day of month, month and day of week`,
@@ -191,11 +198,11 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"An analysis asks something": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) { s.Analysis = &v1alpha1.AnalysisStrategy{} }),
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) { s.Analysis = &v1alpha1.AnalysisStrategy{} }),
 			want:     []string{"analysis.metrics: it is empty: name at least one metric"},
 		},
 		"Metrics can be asked and judged": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
 				s.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
 					{Name: "errors", Query: "sum(rate(errors_total[5m])", SuccessCondition: "sampel < 1.0"}}}
 			}),
@@ -205,7 +212,7 @@ func TestValidate(t *testing.T) {
 			},
 		},
 		"Metrics are whole": {
-			strategy: with(func(s *v1alpha1.RolloutStrategy) {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
 				good := v1alpha1.AnalysisMetric{Name: "errors", Query: "up", SuccessCondition: "sample < 1.0"}
 				bad := v1alpha1.AnalysisMetric{Name: "errors", Samples: 101, FailureLimit: -1,
 					Interval: metav1.Duration{Duration: 2 * time.Hour}}
@@ -228,7 +235,7 @@ func TestValidate(t *testing.T) {
 				t.Fatalf("want %d problems, got %d: %v", len(tc.want), len(got), got)
 			}
 			for i, problem := range got {
-				if !strings.HasPrefix(problem.String(), "spec.remediation."+tc.want[i]) {
+				if !strings.HasPrefix(problem.String(), tc.want[i]) {
 					t.Errorf("problem %d: want %q, got %q", i, tc.want[i], problem)
 				}
 			}
@@ -244,31 +251,43 @@ func texts(problems []canary.Problem) []string {
 	return list
 }
 
+func TestValidatePolicy(t *testing.T) {
+	r := &v1alpha1.PolicyRemediation{Mode: "automatic",
+		AllowedActions: []v1alpha1.ActionType{v1alpha1.ActionPatch, "Reboot"}}
+	r.RemovedMaxInFlight, r.RemovedBudget = 3, &apiextensionsv1.JSON{Raw: []byte(`{}`)}
+	want := []string{
+		`mode: "automatic" isn't supported: use one of Disabled DryRun Manual Automatic; did you mean Automatic?`,
+		`allowedActions[1]: "Reboot" isn't supported: use one of Patch Create Delete Evict Restart Scale`,
+		"maxInFlight: it is gone: set maxInFlight of the RemediationStrategy that strategyRef names",
+		"budget: it is gone: set maxInFlight, maxPerNamespace and maxTargets of the RemediationStrategy that " +
+			"strategyRef names",
+	}
+	if diff := cmp.Diff(want, texts(canary.ValidatePolicy(r))); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // What the webhook lets in, a rollout must be able to use.
-func TestAValidStrategyHasSizes(t *testing.T) {
+func TestAValidStrategyHasWaves(t *testing.T) {
 	anyShare := rapid.OneOf(
 		rapid.Map(rapid.IntRange(-1, 50), func(n int) any { return n }),
 		rapid.Map(rapid.StringMatching(`[0-9]{1,3}%?`), func(s string) any { return s }),
 	)
 	rapid.Check(t, func(t *rapid.T) {
-		waves := rapid.SliceOfN(anyShare, 0, 4).Draw(t, "waves")
-		if rapid.Bool().Draw(t, "all") {
-			waves = append(waves, "100%")
-		}
-		s := strategy(anyShare.Draw(t, "canary"), waves...)
+		s := whole(rapid.SliceOfN(anyShare, 0, 5).Draw(t, "steps")...)
 		problems := canary.Validate(s)
-		if _, err := canary.Sizes(rapid.IntRange(0, 99).Draw(t, "total"), s); err != nil && len(problems) == 0 {
-			t.Fatalf("Validate finds nothing, but Sizes: %v", err)
+		if _, err := canary.Waves(rapid.IntRange(0, 99).Draw(t, "total"), s.Steps); err != nil && len(problems) == 0 {
+			t.Fatalf("Validate finds nothing, but Waves: %v", err)
 		} else if err == nil && len(problems) > 0 && !falls(problems) {
-			t.Fatalf("Sizes uses it, but Validate: %v", problems)
+			t.Fatalf("Waves uses it, but Validate: %v", problems)
 		}
 	})
 }
 
-// falls tells whether all problems are falling waves, which Sizes drops.
+// falls tells whether all problems are steps that add nothing, which Waves drops.
 func falls(problems []canary.Problem) bool {
 	return !slices.ContainsFunc(problems, func(p canary.Problem) bool {
-		return !strings.Contains(p.Message, "never fall")
+		return !strings.Contains(p.Message, "never fall") && !strings.Contains(p.Message, "100% already")
 	})
 }
 

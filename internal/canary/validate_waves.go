@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
@@ -16,46 +14,41 @@ const Others = "others"
 
 // The longest lists and names of a rollout.
 const (
-	maxWaves     = 20
+	maxSteps     = 20
 	maxStages    = 8
 	maxStageName = 63
 )
 
-func checkCanary(p *problems, c v1alpha1.CanaryStrategy) {
-	if c.Size != nil {
-		_, err := parseShare(*c.Size)
-		p.addErr("canary.size", err)
-	}
-	if c.Selector != nil {
-		checkSelector(p, "canary.selector", *c.Selector)
-	}
-	if c.Soak != nil {
-		p.lasts("canary.soak", *c.Soak, 0, maxSoak)
-	}
-}
-
-// checkWaves compares counts with counts and percentages with percentages: the
-// two compare only once the number of targets is known, and Sizes drops a wave
+// checkSteps compares counts with counts and percentages with percentages: the
+// two compare only once the number of targets is known, and Waves drops a step
 // that then adds nothing.
-func checkWaves(p *problems, waves []intstr.IntOrString) {
-	p.atMost("waves", len(waves), maxWaves)
+func checkSteps(p *problems, steps []v1alpha1.RolloutStep) {
+	p.atMost("steps", len(steps), maxSteps)
 	previous := map[bool]share{}
-	for i, wave := range waves {
-		field := fmt.Sprintf("waves[%d]", i)
-		step, err := parseShare(wave)
+	for i, step := range steps {
+		field := fmt.Sprintf("steps[%d].", i)
+		if step.Selector != nil {
+			checkSelector(p, field+"selector", *step.Selector)
+			if i > 0 {
+				p.add(field+"selector", "only the first step, the canary, may have one: to fix a part of the fleet "+
+					"first, use stages")
+			}
+		}
+		if step.Soak != nil {
+			p.lasts(field+"soak", *step.Soak, 0, maxSoak)
+		}
+		targets, err := parseShare(step.Targets)
 		if err != nil {
-			p.addErr(field, err)
+			p.addErr(field+"targets", err)
 			continue
 		}
-		if before, ok := previous[step.percent]; ok && step.value < before.value {
-			p.add(field, "%s: waves are cumulative and must never fall; an earlier one is already %s", wave.String(),
-				before)
+		if before, ok := previous[targets.percent]; ok && targets.value < before.value {
+			p.add(field+"targets", "%s: it counts the targets of the steps before it too, and must never fall; an "+
+				"earlier one is already %s", targets, before)
+		} else if ok && before.all() {
+			p.add(field+"targets", "%s: a step before it is 100%% already, and none may follow", targets)
 		}
-		previous[step.percent] = step
-	}
-	if last := len(waves) - 1; last >= 0 && waves[last].String() != "100%" {
-		p.add(fmt.Sprintf("waves[%d]", last), `%s: the last wave must be "100%%", or some targets are in no wave`,
-			waves[last].String())
+		previous[targets.percent] = targets
 	}
 }
 

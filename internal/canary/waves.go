@@ -19,12 +19,6 @@ import (
 // percentage is 1% to 100%, written without sign, space or leading zero.
 var percentage = regexp.MustCompile(`^(100|[1-9][0-9]?)%$`)
 
-// defaultWaves are the waves of a strategy that names none, as
-// RolloutStrategy.SetDefaults fills them in.
-func defaultWaves() []intstr.IntOrString {
-	return []intstr.IntOrString{intstr.FromString("5%"), intstr.FromString("25%"), intstr.FromString("100%")}
-}
-
 // share is a part of all targets: a count, or a percentage when percent is set.
 type share struct {
 	value   int64
@@ -70,82 +64,64 @@ func (s share) of(total int64) int64 {
 
 func (s share) all() bool { return s.percent && s.value == 100 }
 
-// Sizes gives the number of targets in each wave of a rollout over total
-// targets, in order. The first is the canary. Each of the strategy's waves is
-// the share of all targets that is fixed when that wave is done; one that adds
-// no target to those before it is dropped, so every size is at least 1 and the
-// sizes add up to total. Unset fields take the strategy's defaults.
+// Waves gives the waves of a rollout over total targets, in order. The first is the
+// canary. Each step is the share of all targets that is fixed when it is done; one
+// that adds no target to those before it is dropped, so every wave has at least 1 and
+// they add up to total.
 //
-// It fails when a share can't be read or when the waves don't end with "100%",
-// which would leave targets in no wave.
-func Sizes(total int, s *v1alpha1.RolloutStrategy) ([]int32, error) {
-	if s == nil {
-		return nil, errors.New("remediation strategy is missing")
-	}
+// It fails when a share can't be read or when the last step isn't 100%, as
+// RemediationStrategySpec.SetDefaults makes it, which would leave targets in no wave.
+func Waves(total int, steps []v1alpha1.RolloutStep) ([]v1alpha1.PlannedWave, error) {
 	if total < 0 || total > math.MaxInt32 {
 		return nil, fmt.Errorf("a rollout of %d targets: must be from 0 to %d", total, math.MaxInt32)
 	}
-	steps, err := cumulative(s)
-	if err != nil {
-		return nil, err
-	}
-	sizes := []int32{}
-	covered := int64(0)
-	for _, step := range steps {
-		upTo := step.of(int64(total))
+	waves := []v1alpha1.PlannedWave{}
+	covered, all := int64(0), false
+	for i, step := range steps {
+		targets, err := parseShare(step.Targets)
+		if err != nil {
+			return nil, fmt.Errorf("steps[%d].targets: %w", i, err)
+		}
+		all = targets.all()
+		upTo := targets.of(int64(total))
 		if upTo <= covered {
 			continue
 		}
-		sizes = append(sizes, int32(upTo-covered)) //nolint:gosec // total was checked against MaxInt32.
-		covered = upTo
-	}
-	return sizes, nil
-}
-
-// cumulative lists the shares fixed after the canary and after each wave.
-func cumulative(s *v1alpha1.RolloutStrategy) ([]share, error) {
-	canary := intstr.FromInt32(1)
-	if s.Canary.Size != nil {
-		canary = *s.Canary.Size
-	}
-	first, err := parseShare(canary)
-	if err != nil {
-		return nil, fmt.Errorf("canary.size: %w", err)
-	}
-	waves := s.Waves
-	if len(waves) == 0 {
-		waves = defaultWaves()
-	}
-	steps := []share{first}
-	for i, wave := range waves {
-		step, err := parseShare(wave)
-		if err != nil {
-			return nil, fmt.Errorf("waves[%d]: %w", i, err)
+		wave := v1alpha1.PlannedWave{Targets: int32(upTo - covered)} //nolint:gosec // total was checked against MaxInt32.
+		wave.Soak.Duration = v1alpha1.DefaultSoak
+		if step.Soak != nil {
+			wave.Soak = *step.Soak
 		}
-		steps = append(steps, step)
+		waves, covered = append(waves, wave), upTo
 	}
-	if !steps[len(steps)-1].all() {
-		return nil, fmt.Errorf(
-			`waves[%d]: %s is the last wave and must be "100%%": otherwise some targets are in no wave`,
-			len(waves)-1, waves[len(waves)-1].String())
+	if !all {
+		return nil, errors.New("steps: the last must be 100%: otherwise some targets are in no wave")
 	}
-	return steps, nil
+	return waves, nil
 }
 
-// Assign gives the wave of each of total targets in their order: the first
-// sizes[0] are the canary (wave 0), the next sizes[1] wave 1, and so on. Targets
-// beyond the sum of sizes, which Sizes never leaves, join the last wave, so that
-// each target is in exactly one.
-func Assign(total int, sizes []int32) []int32 {
-	waves := make([]int32, 0, max(total, 0))
-	for wave, size := range sizes {
-		for range size {
-			if len(waves) == total {
-				return waves
+// Assign gives the wave of each of total targets in their order: the first are the
+// canary (wave 0), the next wave 1, and so on. Targets beyond those of the waves, which
+// Waves never leaves, join the last wave, so that each target is in exactly one.
+func Assign(total int, waves []v1alpha1.PlannedWave) []int32 {
+	assigned := make([]int32, 0, max(total, 0))
+	for wave, of := range waves {
+		for range of.Targets {
+			if len(assigned) == total {
+				return assigned
 			}
-			waves = append(waves, int32(wave)) //nolint:gosec // a strategy has at most 20 waves.
+			assigned = append(assigned, int32(wave)) //nolint:gosec // a plan has at most MaxWaves.
 		}
 	}
-	last := int32(max(len(sizes)-1, 0)) //nolint:gosec // as above.
-	return append(waves, slices.Repeat([]int32{last}, max(total-len(waves), 0))...)
+	last := int32(max(len(waves)-1, 0)) //nolint:gosec // as above.
+	return append(assigned, slices.Repeat([]int32{last}, max(total-len(assigned), 0))...)
+}
+
+// Targets lists the numbers of targets of waves, for people.
+func Targets(waves []v1alpha1.PlannedWave) []int32 {
+	targets := make([]int32, len(waves))
+	for i, wave := range waves {
+		targets[i] = wave.Targets
+	}
+	return targets
 }

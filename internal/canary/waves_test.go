@@ -5,25 +5,31 @@ package canary_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
-// strategy has the given canary and waves, written as in YAML: 1, "5%".
-func strategy(size any, waves ...any) *v1alpha1.RolloutStrategy {
-	s := &v1alpha1.RolloutStrategy{}
-	if size != nil {
-		v := shareOf(size)
-		s.Canary.Size = &v
+// strategy has the given steps, written as in YAML: 1, "5%".
+func strategy(steps ...any) *v1alpha1.RemediationStrategySpec {
+	s := &v1alpha1.RemediationStrategySpec{}
+	for _, step := range steps {
+		s.Steps = append(s.Steps, v1alpha1.RolloutStep{Targets: shareOf(step)})
 	}
-	for _, w := range waves {
-		s.Waves = append(s.Waves, shareOf(w))
-	}
+	return s
+}
+
+// whole is strategy with its defaults.
+func whole(steps ...any) *v1alpha1.RemediationStrategySpec {
+	s := strategy(steps...)
+	s.SetDefaults()
 	return s
 }
 
@@ -34,11 +40,11 @@ func shareOf(v any) intstr.IntOrString {
 	return intstr.FromString(v.(string))
 }
 
-func TestSizes(t *testing.T) {
+func TestWaves(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		total    int
-		strategy *v1alpha1.RolloutStrategy
+		strategy *v1alpha1.RemediationStrategySpec
 		want     []int32
 	}{
 		"A wave that the canary covers is dropped": {
@@ -54,8 +60,8 @@ func TestSizes(t *testing.T) {
 			total:  0, strategy: strategy(1, "100%"), want: []int32{},
 		},
 		"An empty strategy takes the defaults": {
-			reason: "Canary 1, waves 5 %, 25 %, 100 %.",
-			total:  100, strategy: strategy(nil), want: []int32{1, 4, 20, 75},
+			reason: "Steps 1, 5 %, 25 %, and then all.",
+			total:  100, strategy: whole(), want: []int32{1, 4, 20, 75},
 		},
 		"A canary in percent rounds down": {
 			reason: "10 % of 39 is 3.",
@@ -88,48 +94,78 @@ func TestSizes(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := canary.Sizes(tc.total, tc.strategy)
+			tc.strategy.SetDefaults()
+			got, err := canary.Waves(tc.total, tc.strategy.Steps)
 			if err != nil {
-				t.Fatalf("%s\nSizes: %v", tc.reason, err)
+				t.Fatalf("%s\nWaves: %v", tc.reason, err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nSizes (-want +got):\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.want, canary.Targets(got)); diff != "" {
+				t.Errorf("%s\nWaves (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-func TestSizesRefuses(t *testing.T) {
+func TestWavesRefuses(t *testing.T) {
 	cases := map[string]struct {
 		total    int
-		strategy *v1alpha1.RolloutStrategy
+		strategy *v1alpha1.RemediationStrategySpec
 		want     string
 	}{
-		"A missing strategy":             {total: 1, strategy: nil, want: "missing"},
+		"No steps":                       {total: 1, strategy: strategy(), want: "must be 100%"},
 		"A negative number of targets":   {total: -1, strategy: strategy(1, "100%"), want: "-1 targets"},
 		"More targets than 32 bits hold": {total: 1 << 31, strategy: strategy(1, "100%"), want: "2147483648 targets"},
 		"Waves that end before 100 %": {
-			total: 9, strategy: strategy(1, "5%", "50%"), want: "waves[1]: 50% is the last wave"},
-		"Waves that end with a count": {total: 9, strategy: strategy(1, 9), want: `must be "100%"`},
+			total: 9, strategy: strategy(1, "5%", "50%"), want: "the last must be 100%"},
+		"Waves that end with a count": {total: 9, strategy: strategy(1, 9), want: `must be 100%`},
 		"A share that is no percentage": {
-			total: 9, strategy: strategy(1, "5", "100%"), want: `waves[0]: "5": must be`},
-		"A percentage above 100": {total: 9, strategy: strategy(1, "101%"), want: `waves[0]: "101%"`},
+			total: 9, strategy: strategy(1, "5", "100%"), want: `steps[1].targets: "5": must be`},
+		"A percentage above 100": {total: 9, strategy: strategy(1, "101%"), want: `steps[1].targets: "101%"`},
 		"A canary of none": {
-			total: 9, strategy: strategy(0, "100%"), want: "canary.size: 0: a count must be at least 1"},
-		"A canary of zero percent":         {total: 9, strategy: strategy("0%", "100%"), want: `canary.size: "0%"`},
+			total: 9, strategy: strategy(0, "100%"), want: "steps[0].targets: 0: a count must be at least 1"},
+		"A canary of zero percent": {
+			total: 9, strategy: strategy("0%", "100%"), want: `steps[0].targets: "0%"`},
 		"A percentage with a leading zero": {total: 9, strategy: strategy(1, "0100%"), want: `"0100%"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := canary.Sizes(tc.total, tc.strategy)
+			got, err := canary.Waves(tc.total, tc.strategy.Steps)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("Sizes = %v, error %v; want an error with %q", got, err, tc.want)
+				t.Errorf("Waves = %v, error %v; want an error with %q", got, err, tc.want)
 			}
 		})
 	}
 }
 
-func drawStrategy(t *rapid.T) *v1alpha1.RolloutStrategy {
+func TestWhichSoakAWaveHas(t *testing.T) {
+	soaking := func(targets any, soak time.Duration) v1alpha1.RolloutStep {
+		return v1alpha1.RolloutStep{Targets: shareOf(targets), Soak: &metav1.Duration{Duration: soak}}
+	}
+	s := &v1alpha1.RemediationStrategySpec{Steps: []v1alpha1.RolloutStep{soaking(1, time.Hour), soaking("5%", 0),
+		{Targets: shareOf("25%")}, soaking("50%", time.Minute/2)}}
+	s.SetDefaults()
+	for total, want := range map[int][]time.Duration{
+		// The last step soaks as that before it.
+		100: {time.Hour, 0, v1alpha1.DefaultSoak, time.Minute / 2, time.Minute / 2},
+		// 5% adds none, and its soak goes.
+		10: {time.Hour, v1alpha1.DefaultSoak, time.Minute / 2, time.Minute / 2},
+		1:  {time.Hour},
+	} {
+		waves, err := canary.Waves(total, s.Steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []time.Duration
+		for _, wave := range waves {
+			got = append(got, wave.Soak.Duration)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d targets: -want +got\n%s", total, diff)
+		}
+	}
+}
+
+func drawStrategy(t *rapid.T) *v1alpha1.RemediationStrategySpec {
 	shares := rapid.Custom(func(t *rapid.T) any {
 		if rapid.Bool().Draw(t, "count") {
 			return rapid.IntRange(1, 400).Draw(t, "n")
@@ -137,17 +173,18 @@ func drawStrategy(t *rapid.T) *v1alpha1.RolloutStrategy {
 		return rapid.StringMatching(`[1-9][0-9]?%`).Draw(t, "percent")
 	})
 	waves := append(rapid.SliceOfN(shares, 0, 5).Draw(t, "waves"), "100%")
-	return strategy(shares.Draw(t, "canary"), waves...)
+	return whole(append([]any{shares.Draw(t, "canary")}, waves...)...)
 }
 
 func TestEveryTargetIsInExactlyOneWave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.IntRange(0, 500).Draw(t, "total")
 		s := drawStrategy(t)
-		sizes, err := canary.Sizes(total, s)
+		planned, err := canary.Waves(total, s.Steps)
 		if err != nil {
-			t.Fatalf("Sizes: %v", err)
+			t.Fatalf("Waves: %v", err)
 		}
+		sizes := canary.Targets(planned)
 		sum := 0
 		for i, n := range sizes {
 			if n < 1 {
@@ -158,7 +195,7 @@ func TestEveryTargetIsInExactlyOneWave(t *testing.T) {
 		if sum != total {
 			t.Fatalf("sizes %v add up to %d, want %d", sizes, sum, total)
 		}
-		waves := canary.Assign(total, sizes)
+		waves := canary.Assign(total, planned)
 		if len(waves) != total {
 			t.Fatalf("Assign gives %d waves to %d targets", len(waves), total)
 		}
@@ -190,7 +227,7 @@ func TestAssign(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, canary.Assign(tc.total, tc.sizes)); diff != "" {
+			if diff := cmp.Diff(tc.want, canary.Assign(tc.total, fixture.PlannedWaves(tc.sizes...))); diff != "" {
 				t.Errorf("Assign (-want +got):\n%s", diff)
 			}
 		})

@@ -49,7 +49,7 @@ type Window struct {
 // of kind Allow mean always open. While one of kind Deny lasts, nothing is open.
 //
 // A window that can't be read is an error, and nothing is open.
-func WindowState(windows []v1alpha1.MaintenanceWindow, now time.Time) (Window, error) {
+func WindowState(windows []v1alpha1.PlannedWindow, now time.Time) (Window, error) {
 	c, err := readWindows(windows)
 	if err != nil {
 		return Window{}, err
@@ -59,7 +59,7 @@ func WindowState(windows []v1alpha1.MaintenanceWindow, now time.Time) (Window, e
 }
 
 // readWindows reads the windows of a strategy. The error gives the one that can't be read.
-func readWindows(windows []v1alpha1.MaintenanceWindow) (c calendar, err error) {
+func readWindows(windows []v1alpha1.PlannedWindow) (c calendar, err error) {
 	for i, w := range windows {
 		r, err := readWindow(w)
 		if err != nil {
@@ -156,7 +156,7 @@ type recurrence struct {
 }
 
 // readWindow reads one window. The error gives the field within the window.
-func readWindow(w v1alpha1.MaintenanceWindow) (recurrence, error) {
+func readWindow(w v1alpha1.PlannedWindow) (recurrence, error) {
 	if err := checkWindowKind(w.Kind); err != nil {
 		return recurrence{}, fmt.Errorf("kind: %w", err)
 	}

@@ -90,7 +90,7 @@ func TestWindowStateAgainstEveryMinute(t *testing.T) {
 		duration := time.Duration(rapid.IntRange(1, 300).Draw(t, "minutes long")) * time.Minute
 		now := rapid.SampledFrom(around).Draw(t, "around").Add(
 			time.Duration(rapid.IntRange(-6*60, 6*60).Draw(t, "minutes later")) * time.Minute)
-		windows := []v1alpha1.MaintenanceWindow{window(schedule.String(), duration, name)}
+		windows := []v1alpha1.PlannedWindow{window(schedule.String(), duration, name)}
 		wanted := schedule.opened(now.Add(-duration), now, zone)
 		if rapid.Bool().Draw(t, "denied for a while") {
 			deny := cronTime{minutes: list(0, 59, 2, "denied minutes"), hours: list(0, 6, 2, "denied hours"),
@@ -116,7 +116,7 @@ func TestWindowStateAgainstEveryMinute(t *testing.T) {
 
 // checkEdge holds Opens and Closes against the state at that very minute and at
 // the minutes before it.
-func checkEdge(t *rapid.T, windows []v1alpha1.MaintenanceWindow, got canary.Window, now time.Time) {
+func checkEdge(t *rapid.T, windows []v1alpha1.PlannedWindow, got canary.Window, now time.Time) {
 	edge := got.Opens
 	if got.Open {
 		edge = got.Closes

@@ -14,12 +14,12 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 )
 
-func window(schedule string, duration time.Duration, zone string) v1alpha1.MaintenanceWindow {
-	return v1alpha1.MaintenanceWindow{Schedule: schedule, Duration: metav1.Duration{Duration: duration}, TimeZone: zone}
+func window(schedule string, duration time.Duration, zone string) v1alpha1.PlannedWindow {
+	return v1alpha1.PlannedWindow{Schedule: schedule, Duration: metav1.Duration{Duration: duration}, TimeZone: zone}
 }
 
 // denied makes a window one of kind Deny.
-func denied(w v1alpha1.MaintenanceWindow) v1alpha1.MaintenanceWindow {
+func denied(w v1alpha1.PlannedWindow) v1alpha1.PlannedWindow {
 	w.Kind = v1alpha1.WindowDeny
 	return w
 }
@@ -37,7 +37,7 @@ func instant(t *testing.T, text string) time.Time {
 }
 
 func TestWindowState(t *testing.T) {
-	type windows = []v1alpha1.MaintenanceWindow
+	type windows = []v1alpha1.PlannedWindow
 	nights := windows{window("0 22 * * 1-5", 8*time.Hour, "Europe/Berlin")}
 	cases := map[string]struct {
 		reason        string
@@ -217,7 +217,7 @@ func TestWindowState(t *testing.T) {
 func TestWindowsThatCantBeReadAreClosed(t *testing.T) {
 	hour := time.Hour
 	cases := map[string]struct {
-		window v1alpha1.MaintenanceWindow
+		window v1alpha1.PlannedWindow
 		want   string
 	}{
 		"Four fields": {
@@ -236,14 +236,14 @@ func TestWindowsThatCantBeReadAreClosed(t *testing.T) {
 		"A zone nobody knows": {window("0 0 * * *", hour, "Europe/Brelin"),
 			`timeZone: "Europe/Brelin" isn't the IANA name of a time zone, such as Europe/Berlin`},
 		"The machine's zone": {window("0 0 * * *", hour, "Local"), "it differs from machine to machine"},
-		"Another kind": {v1alpha1.MaintenanceWindow{Kind: "deny", Schedule: "0 0 * * *", TimeZone: "UTC",
+		"Another kind": {v1alpha1.PlannedWindow{Kind: "deny", Schedule: "0 0 * * *", TimeZone: "UTC",
 			Duration: metav1.Duration{Duration: hour}}, `kind: "deny": must be Allow or Deny`},
 		"A path": {window("0 0 * * *", hour, "../etc/passwd"), "isn't the IANA name"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			// A second window that is open doesn't make up for it.
-			got, err := canary.WindowState([]v1alpha1.MaintenanceWindow{window("* * * * *", hour, "UTC"), tc.window},
+			got, err := canary.WindowState([]v1alpha1.PlannedWindow{window("* * * * *", hour, "UTC"), tc.window},
 				instant(t, "2026-11-21T05:00:00Z"))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("want an error with %q, got %v", tc.want, err)

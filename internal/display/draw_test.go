@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/display"
 	"evenkeel.dev/evenkeel/internal/preview"
+	"evenkeel.dev/evenkeel/test/fixture"
 	"evenkeel.dev/evenkeel/test/recorded"
 )
 
@@ -40,7 +40,7 @@ func fleet(waves ...int32) display.Rollout {
 			Plan: v1alpha1.RemediationPlan{
 				Policy: v1alpha1.PlannedPolicy{Name: "no-privilege", Revision: "0123456789abcdef", Owner: "platform",
 					RunbookURL: "https://runbooks.example/no-privilege"},
-				Waves: waves, Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
+				Waves: fixture.PlannedWaves(waves...), Rollout: fixture.Planned(v1alpha1.RemediationAutomatic)}}}
 	var slice v1alpha1.RemediationSlice
 	for wave, n := range waves {
 		for range n {
@@ -164,14 +164,12 @@ func TestAnUndoThatWasAskedForIsNoTrouble(t *testing.T) {
 
 func awaiting() display.Rollout {
 	r := fleet(1, 4, 1, 4)
-	r.Remediation.Spec.Plan.Strategy.Mode = v1alpha1.RemediationManual
+	r.Remediation.Spec.Plan.Rollout.Mode = v1alpha1.RemediationManual
 	r.Remediation.Spec.DesiredState = v1alpha1.StatePaused
 	recorded.Requests(r.Remediation, []v1alpha1.RequestRecord{
 		{Action: v1alpha1.ActionPause, User: "ann", Reason: "INC-42"}}...)
 	r.Remediation.Spec.Plan.Stages = []v1alpha1.PlannedStage{
 		{Name: "staging", FirstWave: 0}, {Name: "others", FirstWave: 2}}
-	percent := intstr.FromString("10%")
-	r.Remediation.Spec.Plan.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &percent}
 	r.Remediation.Status = v1alpha1.RemediationStatus{
 		Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval,
 		Message: "a person must approve",
@@ -327,7 +325,7 @@ func TestDrawOfAPlanWithoutItsSlices(t *testing.T) {
 
 func TestDrawAsksNoAnswerOfAPlanThatHasEnded(t *testing.T) {
 	r := fleet(1, 2)
-	r.Remediation.Spec.Plan.Strategy.Mode, r.Remediation.Status.Phase = v1alpha1.RemediationManual,
+	r.Remediation.Spec.Plan.Rollout.Mode, r.Remediation.Status.Phase = v1alpha1.RemediationManual,
 		v1alpha1.PhaseAborted
 	drawn := strings.Join(r.Draw(display.Style{}), "\n")
 	if strings.Contains(drawn, "rollout approve") ||
@@ -339,7 +337,7 @@ func TestDrawAsksNoAnswerOfAPlanThatHasEnded(t *testing.T) {
 // A plan that has ended is held by nothing: what stands there for it to go on would be read
 // as an order.
 func TestDrawOfAPlanThatHasEnded(t *testing.T) {
-	window := []v1alpha1.MaintenanceWindow{{Schedule: "0 2 * * 0", Duration: metav1.Duration{Duration: time.Hour}}}
+	window := []v1alpha1.PlannedWindow{{Schedule: "0 2 * * 0", Duration: metav1.Duration{Duration: time.Hour}}}
 	for phase, want := range map[v1alpha1.RemediationPhase]string{
 		v1alpha1.PhaseAborted: " 25 %", v1alpha1.PhaseRolledBack: " 25 %", v1alpha1.PhaseRollbackIncomplete: " 25 %",
 		v1alpha1.PhaseSuperseded: " 25 %", v1alpha1.PhaseSucceeded: "100 %", v1alpha1.PhasePreviewed: "100 %",
@@ -347,7 +345,7 @@ func TestDrawOfAPlanThatHasEnded(t *testing.T) {
 		t.Run(string(phase), func(t *testing.T) {
 			r := fleet(1, 3)
 			r.Remediation.Spec.DesiredState, r.Remediation.Status.Phase = v1alpha1.StatePaused, phase
-			r.Remediation.Spec.Plan.Strategy.Windows = window
+			r.Remediation.Spec.Plan.Rollout.Windows = window
 			records(r, append(many(1, v1alpha1.TargetRecord{State: v1alpha1.TargetDone}),
 				many(3, v1alpha1.TargetRecord{
 					State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonNotAttempted})...)...)

@@ -64,7 +64,7 @@ func (r Rollout) breakerGates(gate drawGate, which func(*v1alpha1.RemediationBre
 type drawGate func(t tone, name, format string, args ...any)
 
 func (r Rollout) approvalGate(gate drawGate) {
-	if r.Remediation.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual {
+	if r.Remediation.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual {
 		return
 	}
 	answer := r.Remediation.Status.Approval
@@ -98,7 +98,7 @@ func (r Rollout) windowGate(gate drawGate) {
 	case reason == v1alpha1.ReasonFreezesUnreadable:
 		gate(bad, "freeze", "%s", r.Remediation.Status.Message)
 	}
-	windows := r.Remediation.Spec.Plan.Strategy.Windows
+	windows := r.Remediation.Spec.Plan.Rollout.Windows
 	if len(windows) == 0 {
 		return
 	}

@@ -37,7 +37,7 @@ func DrawPlan(plan *preview.Plan, style Style, shown int) []string {
 	if n := p.Waiting + p.Later; n > 0 {
 		d.section("Later")
 		if p.Later > 0 {
-			d.add(plain, "  Left for the next plan (budget.maxTargets): %d %s", p.Later,
+			d.add(plain, "  Left for the next plan (maxTargets): %d %s", p.Later,
 				prose.Plural(p.Later, "object"))
 		}
 		if p.Waiting > 0 {

@@ -24,7 +24,7 @@ const (
 // Proposal is what the plan would do; nil when nobody is to approve it any more.
 func (r Rollout) Proposal() *preview.Proposal {
 	rem := r.Remediation
-	if rem.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual || rem.Status.Approval != nil || rem.Phase().Final() {
+	if rem.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual || rem.Status.Approval != nil || rem.Phase().Final() {
 		return nil
 	}
 	slices := make([]*v1alpha1.RemediationSlice, len(r.Slices))

@@ -80,7 +80,7 @@ func (r Rollout) head(d *drawing) {
 	d.add(bold, "Remediation %s", rem.Name)
 	policy := rem.Spec.Plan.Policy
 	d.add(plain, "  Policy    %s, revision %.12s, owner %s, mode %s", policy.Name, policy.Revision,
-		orDash(policy.Owner), rem.Spec.Plan.Strategy.Mode)
+		orDash(policy.Owner), rem.Spec.Plan.Rollout.Mode)
 	for _, limit := range rem.Spec.Plan.Limits {
 		d.add(plain, "  Limit     %s", limit)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/escalate"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // now is when the states of the tests are looked at.
@@ -59,7 +60,7 @@ func plan(name string, phase v1alpha1.RemediationPhase, modify ...func(*v1alpha1
 	r := v1alpha1.Remediation{
 		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(now.Add(-2 * time.Hour))}}
 	r.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "labels", UID: "uid-1", Revision: "r1", Owner: "shop-of-then"}
-	r.Spec.Plan.Strategy.SetDefaults()
+	r.Spec.Plan.Rollout, r.Spec.Plan.Waves = fixture.Planned(v1alpha1.RemediationDisabled), fixture.PlannedWaves(1, 4)
 	r.Status.Phase, r.Status.PhaseStartTime = phase, ago(10*time.Minute)
 	r.Status.Reason, r.Status.Message = "TheReason", "what happened"
 	for _, m := range modify {

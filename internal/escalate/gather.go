@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/strategy"
 )
 
 // listPage is the page size of the lists.
@@ -38,11 +37,11 @@ func gather(ctx context.Context, reader client.Reader) (State, error) {
 		return State{}, err
 	}
 	for i := range policies.Items {
-		resolve(&policies.Items[i], strategies.Items)
+		policies.Items[i].SetDefaults()
 	}
 	// Of a plan or breaker without its spec nobody knows whose it is.
 	return State{
-		Policies: policies.Items,
+		Policies: policies.Items, Strategies: strategies.Items,
 		Breakers: slices.DeleteFunc(breakers.Items, func(cb v1alpha1.RemediationBreaker) bool {
 			return v1alpha1.Malformed(&cb) != ""
 		}),
@@ -50,20 +49,6 @@ func gather(ctx context.Context, reader client.Reader) (State, error) {
 			return v1alpha1.Malformed(&rem) != ""
 		}),
 	}, nil
-}
-
-// resolve puts into a policy what it doesn't say itself. It keeps its mode, whether or not
-// its strategy is there: an alert mustn't end because somebody has deleted that.
-func resolve(p *v1alpha1.ClusterRegoPolicy, strategies []v1alpha1.RemediationStrategy) {
-	p.SetDefaults()
-	mode, named := p.Spec.Remediation.Mode, (*v1alpha1.RemediationStrategy)(nil)
-	for i := range strategies {
-		if strategies[i].Name == strategy.Named(p) {
-			named = &strategies[i]
-		}
-	}
-	strategy.Resolve(p, named)
-	p.Spec.Remediation.Mode = mode
 }
 
 func list(ctx context.Context, reader client.Reader, into client.ObjectList) error {

@@ -20,13 +20,15 @@ func TestAlertsGoByTheStrategyThatAPolicyFollows(t *testing.T) {
 	}
 	patient := v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "patient"}}
 	patient.Spec.Escalation.Deadline = metav1.Duration{Duration: 3 * time.Hour}
-	p := following()
-	resolve(p, []v1alpha1.RemediationStrategy{{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, patient})
-	if got := p.Spec.Remediation.Escalation.Deadline.Duration; got != 3*time.Hour {
+	w := newWorld(State{Strategies: []v1alpha1.RemediationStrategy{
+		{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, patient}})
+	if got := w.deadline(following()); got != 3*time.Hour {
 		t.Errorf("people are told after %s", got)
 	}
-	p = following()
-	resolve(p, nil)
+	p := following()
+	if got := newWorld(State{}).deadline(p); got != v1alpha1.DefaultEscalationDeadline {
+		t.Errorf("without the strategy people are told after %s", got)
+	}
 	if p.Spec.Remediation.Mode != v1alpha1.RemediationAutomatic {
 		t.Error("whoever deletes a strategy ends the alerts of its policies")
 	}

@@ -108,7 +108,7 @@ func approvalOverdue(p plan) (finding, bool) {
 		return finding{}, false
 	}
 	since := p.heldSince()
-	timeout := p.Spec.Plan.Strategy.Approval.Timeout.Duration
+	timeout := p.Spec.Plan.Rollout.ApprovalTimeout.Duration
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
@@ -192,7 +192,7 @@ func (p plan) phaseStart() time.Time {
 }
 
 func (p plan) deadline() time.Duration {
-	if d := p.Spec.Plan.Strategy.Escalation.Deadline.Duration; d > 0 {
+	if d := p.Spec.Plan.Rollout.EscalationDeadline.Duration; d > 0 {
 		return d
 	}
 	return v1alpha1.DefaultEscalationDeadline

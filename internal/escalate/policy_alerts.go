@@ -29,7 +29,7 @@ func policyFinding(w *world, name string) (finding, bool) {
 	case ready.Status == metav1.ConditionFalse && withoutStrategy(ready.Reason):
 		return notRemediated(p, ready), true
 	case ready.Reason == v1alpha1.ReasonScanIncomplete, ready.Reason == v1alpha1.ReasonScanning:
-		return scanIncomplete(p, ready), true
+		return scanIncomplete(p, ready, w.deadline(p)), true
 	default:
 		return finding{}, false
 	}
@@ -85,11 +85,7 @@ func notRemediated(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) findi
 
 // scanIncomplete: the counts are a lower bound, and no plan is made from them. A
 // scan that has just begun, after a restart say, neither begins nor ends it.
-func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition) finding {
-	deadline := p.Spec.Remediation.Escalation.Deadline.Duration
-	if deadline <= 0 {
-		deadline = v1alpha1.DefaultEscalationDeadline
-	}
+func scanIncomplete(p *v1alpha1.ClusterRegoPolicy, ready *metav1.Condition, deadline time.Duration) finding {
 	f := finding{alert: AlertScanIncomplete, urgency: normal, goesOn: true,
 		summary: fmt.Sprintf("The scan for policy %s has been incomplete for more than %s", p.Name, deadline),
 		description: paragraphs(said(ready.Message, maxStatus),

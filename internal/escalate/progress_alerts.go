@@ -52,15 +52,11 @@ func noProgress(p plan) (finding, bool) {
 		return finding{}, false
 	}
 	patience := noProgressFactor * p.deadline()
-	if s := p.Spec.Plan.Strategy; p.Status.Counts.InFlight > 0 {
-		soak := s.EffectiveSoak()
-		if s.Canary.Soak != nil {
-			soak = max(soak, s.Canary.Soak.Duration)
-		}
-		patience += flapFactor * (s.ProgressDeadline.Duration + soak)
+	if p.Status.Counts.InFlight > 0 {
+		patience += flapFactor * (p.Spec.Plan.Rollout.ProgressDeadline.Duration + p.Spec.Plan.LongestSoak())
 	}
 	return finding{alert: AlertRemediationNoProgress, urgency: normal, since: p.progressedAt(),
-		due: canary.OpenFor(p.Spec.Plan.Strategy.Windows, p.progressedAt(), patience),
+		due: canary.OpenFor(p.Spec.Plan.Rollout.Windows, p.progressedAt(), patience),
 		summary: fmt.Sprintf("Plan %s of policy %s has made no progress for more than %s", p.Name,
 			p.Spec.Plan.Policy.Name, patience),
 		description: p.text(

@@ -23,12 +23,11 @@ func TestAPlanThatMakesNoProgressIsAnAlert(t *testing.T) {
 	none := escalate.AlertRemediationNoProgress
 	inFlight := func(r *v1alpha1.Remediation) {
 		r.Status.Counts.InFlight = 1
-		r.Spec.Plan.Strategy.Soak, r.Spec.Plan.Strategy.ProgressDeadline.Duration = &metav1.Duration{
-			Duration: time.Hour}, 10*time.Minute
+		r.Spec.Plan.Waves[0].Soak.Duration, r.Spec.Plan.Rollout.ProgressDeadline.Duration = time.Hour, 10*time.Minute
 	}
 	nightly := func(d time.Duration) func(*v1alpha1.Remediation) {
 		return func(r *v1alpha1.Remediation) {
-			r.Spec.Plan.Strategy.Windows = []v1alpha1.MaintenanceWindow{
+			r.Spec.Plan.Rollout.Windows = []v1alpha1.PlannedWindow{
 				{Schedule: "0 22 * * *", Duration: metav1.Duration{Duration: d}}}
 		}
 	}

@@ -9,12 +9,14 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
 // State is what alerts are derived from: the objects as they stand now.
 type State struct {
 	Policies     []v1alpha1.ClusterRegoPolicy
+	Strategies   []v1alpha1.RemediationStrategy
 	Remediations []v1alpha1.Remediation
 	Breakers     []v1alpha1.RemediationBreaker
 	// Evidence tells of targets that a person must look at, by the name of their
@@ -93,7 +95,8 @@ func compare(a, b Identity) int {
 
 // world is a state by policy.
 type world struct {
-	policies map[string]*v1alpha1.ClusterRegoPolicy
+	policies   map[string]*v1alpha1.ClusterRegoPolicy
+	strategies []v1alpha1.RemediationStrategy
 	// plans are a policy's, oldest first.
 	plans    map[string][]*v1alpha1.Remediation
 	evidence map[string]Evidence
@@ -101,7 +104,7 @@ type world struct {
 
 func newWorld(s State) *world {
 	w := &world{policies: map[string]*v1alpha1.ClusterRegoPolicy{}, plans: map[string][]*v1alpha1.Remediation{},
-		evidence: s.Evidence}
+		evidence: s.Evidence, strategies: s.Strategies}
 	for i := range s.Policies {
 		w.policies[s.Policies[i].Name] = &s.Policies[i]
 	}
@@ -113,6 +116,19 @@ func newWorld(s State) *world {
 		slices.SortStableFunc(plans, byAge)
 	}
 	return w
+}
+
+// deadline is how long a policy's strategy lets people wait. A strategy that isn't there changes no policy's mode
+// here: an alert mustn't end because a strategy was deleted.
+func (w *world) deadline(p *v1alpha1.ClusterRegoPolicy) time.Duration {
+	var named *v1alpha1.RemediationStrategy
+	for i := range w.strategies {
+		if w.strategies[i].Name == strategy.Named(p) {
+			named = &w.strategies[i]
+		}
+	}
+	s, _ := strategy.Resolve(p.DeepCopy(), named)
+	return s.Escalation.Deadline.Duration
 }
 
 // byAge puts the latest plan last. Creation times are whole seconds: within one,

@@ -148,7 +148,7 @@ func (e *Explanation) judge(ctx context.Context, snapshot *catalog.Snapshot, obj
 		strategy.SetDefaults()
 		v := Verdict{Policy: r.Policy, Severity: r.Definition.Spec.Severity,
 			Enforcement: r.Action(),
-			Mode:        strategy.Mode, Managed: strategy.ManagedObjects, Verdict: Clean}
+			Mode:        strategy.Mode, Managed: snapshot.Follows(r.Policy).ManagedObjects, Verdict: Clean}
 		if r.Override != nil {
 			v.Override = r.Override.String()
 		}

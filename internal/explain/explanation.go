@@ -72,7 +72,7 @@ type Verdict struct {
 	// for nothing.
 	Override string                   `json:"override,omitempty"`
 	Mode     v1alpha1.RemediationMode `json:"mode"`
-	// Strategy is the RemediationStrategy that the policy refers to; empty for one that says
+	// Strategy is the RemediationStrategy that the policy names; empty for one that names
 	// itself how violations are remediated.
 	Strategy string `json:"strategy,omitempty"`
 	// Unresolved says why that strategy can't be followed; empty when it can.

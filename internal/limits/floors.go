@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -23,7 +22,7 @@ const (
 	FlagSourcesReviewed  = "--remediation-sources-are-reviewed"
 	FlagMaxWave          = "--remediation-max-wave"
 	FlagMaxInFlight      = "--remediation-max-in-flight"
-	FlagMaxUnavailable   = "--remediation-max-unavailable"
+	FlagMaxTotalInFlight = "--remediation-max-total-in-flight"
 	FlagMinSoak          = "--remediation-min-soak"
 )
 
@@ -46,9 +45,9 @@ type Floors struct {
 	// MaxInFlight is the most targets of a plan that are written before they are
 	// verified; 0: any number.
 	MaxInFlight int32
-	// MaxUnavailable is the largest number of targets in flight, as a count or a share
-	// of what a plan may write; nil: any.
-	MaxUnavailable *intstr.IntOrString
+	// MaxTotalInFlight is the largest number of targets in flight over all plans, as a count
+	// or a share of what a plan may write; nil: any.
+	MaxTotalInFlight *intstr.IntOrString
 	// MinSoak is the shortest soak of a wave; 0: any.
 	MinSoak time.Duration
 }
@@ -59,7 +58,7 @@ func (f *Floors) Validate() error {
 	if f.MaxMode != "" && !slices.Contains(modes(), f.MaxMode) {
 		errs = append(errs, fmt.Errorf("%s %q: must be Automatic, Manual, DryRun or Disabled", FlagMaxMode, f.MaxMode))
 	}
-	errs = append(errs, checkShare(FlagMaxWave, f.MaxWave), checkShare(FlagMaxUnavailable, f.MaxUnavailable))
+	errs = append(errs, checkShare(FlagMaxWave, f.MaxWave), checkShare(FlagMaxTotalInFlight, f.MaxTotalInFlight))
 	if f.MaxInFlight < 0 || f.MaxInFlight > 100 {
 		errs = append(errs, fmt.Errorf("%s %d: must be from 1 to 100, or 0 for no limit", FlagMaxInFlight,
 			f.MaxInFlight))
@@ -104,71 +103,49 @@ func (f *Floors) Wave(total int) int {
 	return shareOf(*f.MaxWave, max(total, 1))
 }
 
-// Strategy is a strategy as the administrator lets it be, and what was changed of it.
-// Percentages are of total, the number of targets that the plan may write; while that
-// isn't known, 0, a count and a percentage can't be compared and stay as they are.
-// Waves aren't looked at: see Wave.
-func (f *Floors) Strategy(asked v1alpha1.RolloutStrategy, total int) (
-	v1alpha1.RolloutStrategy, []v1alpha1.AppliedLimit) {
-	s, changed := f.Pace(asked, total)
-	if s.Mode = f.Mode(asked.Mode); s.Mode != asked.Mode {
+// Rollout is a plan's rollout and waves as the administrator lets them be, for a plan that may
+// write so many targets, and what was changed of what its policy and strategy ask for. How
+// large a wave is isn't looked at: see Wave.
+func (f *Floors) Rollout(asked v1alpha1.PlannedRollout, waves []v1alpha1.PlannedWave, writable int) (
+	v1alpha1.PlannedRollout, []v1alpha1.PlannedWave, []v1alpha1.AppliedLimit) {
+	r, slowed, changed := f.Pace(asked, waves, writable)
+	if r.Mode = f.Mode(asked.Mode); r.Mode != asked.Mode {
 		changed = append([]v1alpha1.AppliedLimit{
-			{Field: "mode", Asked: string(asked.Mode), Allowed: string(s.Mode), Flag: FlagMaxMode}}, changed...)
+			{Field: "mode", Asked: string(asked.Mode), Allowed: string(r.Mode), Flag: FlagMaxMode}}, changed...)
 	}
-	if f.DistinctApprover && s.Mode == v1alpha1.RemediationManual && !asked.Approval.RequireDistinctApprover {
+	if f.DistinctApprover && r.Mode == v1alpha1.RemediationManual && !asked.RequireDistinctApprover {
 		changed = append(changed, v1alpha1.AppliedLimit{Field: "approval.requireDistinctApprover", Asked: "false",
 			Allowed: "true", Flag: FlagDistinctApprover})
 	}
-	return s, changed
+	return r, slowed, changed
 }
 
-// Pace is Strategy without its mode and its approval: what also holds for plans that
+// Pace is Rollout without its mode and its approval: what also holds for plans that
 // were made before the flags were set.
-func (f *Floors) Pace(s v1alpha1.RolloutStrategy, total int) (v1alpha1.RolloutStrategy, []v1alpha1.AppliedLimit) {
+func (f *Floors) Pace(r v1alpha1.PlannedRollout, waves []v1alpha1.PlannedWave, writable int) (
+	v1alpha1.PlannedRollout, []v1alpha1.PlannedWave, []v1alpha1.AppliedLimit) {
 	var changed []v1alpha1.AppliedLimit
-	note := func(field, asked, allowed, flag string) {
-		changed = append(changed, v1alpha1.AppliedLimit{Field: field, Asked: asked, Allowed: allowed, Flag: flag})
+	if f.MaxInFlight > 0 && r.MaxInFlight > f.MaxInFlight {
+		changed = append(changed, v1alpha1.AppliedLimit{Field: "maxInFlight", Asked: strconv.Itoa(int(r.MaxInFlight)),
+			Allowed: strconv.Itoa(int(f.MaxInFlight)), Flag: FlagMaxInFlight})
+		r.MaxInFlight = f.MaxInFlight
 	}
-	if f.MaxInFlight > 0 && s.MaxInFlight > f.MaxInFlight {
-		note("maxInFlight", strconv.Itoa(int(s.MaxInFlight)), strconv.Itoa(int(f.MaxInFlight)), FlagMaxInFlight)
-		s.MaxInFlight = f.MaxInFlight
-	}
-	if soak := s.EffectiveSoak(); soak < f.MinSoak {
-		note("soak", soak.String(), f.MinSoak.String(), FlagMinSoak)
-		s.Soak = &metav1.Duration{Duration: f.MinSoak}
-	}
-	if soak := s.Canary.Soak; soak != nil && soak.Duration < f.MinSoak {
-		note("canary.soak", soak.Duration.String(), f.MinSoak.String(), FlagMinSoak)
-		s.Canary.Soak = &metav1.Duration{Duration: f.MinSoak}
-	}
-	var asked *intstr.IntOrString
-	if s.Budget != nil {
-		asked = s.Budget.MaxUnavailable
-	}
-	if f.MaxUnavailable != nil && looser(asked, *f.MaxUnavailable, total) {
-		note("budget.maxUnavailable", shareText(asked), f.MaxUnavailable.String(), FlagMaxUnavailable)
-		budget := v1alpha1.BudgetStrategy{}
-		if s.Budget != nil {
-			budget = *s.Budget
+	if f.MaxTotalInFlight != nil {
+		most := int32(shareOf(*f.MaxTotalInFlight, max(writable, 1))) //nolint:gosec // at most MaxTargets, or an int32.
+		if r.MaxTotalInFlight == 0 || most < r.MaxTotalInFlight {
+			r.MaxTotalInFlight = most
 		}
-		limit := *f.MaxUnavailable
-		budget.MaxUnavailable, s.Budget = &limit, &budget
 	}
-	return s, changed
-}
-
-// looser says whether a share allows more than a limit. One that can't be read means
-// 0, and allows nothing.
-func looser(asked *intstr.IntOrString, limit intstr.IntOrString, total int) bool {
-	switch {
-	case asked == nil:
-		return true
-	case total <= 0 && asked.Type != limit.Type:
-		return false
-	case total <= 0:
-		total = 100 * v1alpha1.MaxTargets // large enough to tell any two shares of one form apart
+	slowed, shortest := slices.Clone(waves), f.MinSoak
+	for i := range slowed {
+		shortest = min(shortest, slowed[i].Soak.Duration)
+		slowed[i].Soak.Duration = max(slowed[i].Soak.Duration, f.MinSoak)
 	}
-	return shareOf(*asked, total) > shareOf(limit, total)
+	if shortest < f.MinSoak {
+		changed = append(changed, v1alpha1.AppliedLimit{Field: "soak", Asked: shortest.String(),
+			Allowed: f.MinSoak.String(), Flag: FlagMinSoak})
+	}
+	return r, slowed, changed
 }
 
 // shareOf is the number of targets that a share means: percentages round down, at
@@ -183,11 +160,4 @@ func shareOf(v intstr.IntOrString, total int) int {
 		return 0
 	}
 	return max(total*n/100, 1)
-}
-
-func shareText(v *intstr.IntOrString) string {
-	if v == nil {
-		return "none"
-	}
-	return v.String()
 }

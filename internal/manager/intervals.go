@@ -39,7 +39,7 @@ func (o *intervals) AddFlags(f *pflag.FlagSet) {
 		"policy may be made, 100ms or longer; the scan should have seen the last writes by then, or that plan "+
 		"skips what is clean already")
 	f.DurationVar(&o.storm, "storm-interval", breaker.DefaultStormInterval, "how often a policy's violations are "+
-		"counted for its circuit breaker (spec.remediation.breaker.storm), besides before each plan; from 1s to 1m")
+		"counted for its circuit breaker (breaker.storm of its strategy), besides before each plan; from 1s to 1m")
 }
 
 func (o *intervals) Validate() error {

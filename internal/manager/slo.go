@@ -33,7 +33,7 @@ func (o *sloOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.period, "slo-period", v1alpha1.DefaultSLOPeriod,
 		"the time that the error budget is meant for; for --slo-query")
 	f.DurationVar(&o.interval, "slo-interval", circuit.DefaultSLOInterval, "how long what Prometheus has said of an "+
-		"error budget holds, of --slo-query and of policies (spec.remediation.breaker.slo), 1s or longer; shorter "+
+		"error budget holds, of --slo-query and of strategies (breaker.slo), 1s or longer; shorter "+
 		"asks it more often")
 }
 

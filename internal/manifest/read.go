@@ -114,6 +114,23 @@ func Value(text []byte) (any, *Problem) {
 	return p.value, p.problem
 }
 
+// Objects are the objects of a YAML text, one for each document, and why others can't be read. A
+// document that is no object is left out.
+func Objects(file string, text []byte) (objects []Document, unread []Problem) {
+	for _, c := range split(text) {
+		p := part{chunk: c}
+		if p.decode(); p.problem != nil {
+			p.problem.File = file
+			unread = append(unread, *p.problem)
+		}
+		if object, is := p.value.(map[string]any); is {
+			objects = append(objects, Document{File: file, Line: p.firstLine(), Index: len(objects), Object: object,
+				source: &source{text: c.text, line: c.line}})
+		}
+	}
+	return objects, unread
+}
+
 func (p *part) decode() {
 	if p.problem != nil {
 		return

@@ -38,8 +38,7 @@ func on(rego, group string, kinds []string, mode v1alpha1.RemediationMode,
 		Rego: v1alpha1.RegoSource{File: "p.rego", Main: rego},
 		Match: v1alpha1.Match{
 			PodTemplates: &never, Kinds: []v1alpha1.KindMatch{{APIGroups: []string{group}, Kinds: kinds}}},
-		Remediation: v1alpha1.PolicyRemediation{
-			RolloutStrategy: v1alpha1.RolloutStrategy{Mode: mode, AllowedActions: verbs}},
+		Remediation: v1alpha1.PolicyRemediation{Mode: mode, AllowedActions: verbs},
 	}}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // noProvider: the strategy names metrics, and nobody can be asked for them.
 const noProvider = "the strategy names metrics, but the manager knows no Prometheus: start it with --prometheus-url, " +
-	"or remove spec.remediation.analysis from the policy"
+	"or remove analysis from the strategy"
 
 // analyse asks the metrics that are due, puts their records into rem's status,
 // which is persisted at the end of the step, and says what they say together.
@@ -23,8 +23,8 @@ const noProvider = "the strategy names metrics, but the manager knows no Prometh
 // observation's status stays as it was read: what isn't persisted yet is no
 // baseline. A crash in between only asks again.
 func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o rollout.Observation) rollout.Analysis {
-	strategy := rem.Spec.Plan.Strategy.Analysis
-	if strategy == nil {
+	metrics := rem.Spec.Plan.Rollout.Metrics
+	if len(metrics) == 0 {
 		return rollout.Analysis{}
 	}
 	if c.analyzer == nil {
@@ -33,15 +33,15 @@ func (c *Controller) analyse(ctx context.Context, rem *v1alpha1.Remediation, o r
 	}
 	ask := c.question(rem, o)
 	if ask == nil {
-		return verdict(strategy.Metrics, rem.Status.Analysis, o)
+		return verdict(metrics, rem.Status.Analysis, o)
 	}
-	records := make([]v1alpha1.MetricRecord, len(strategy.Metrics))
-	execute.InParallel(len(records), execute.MaxParallel, func(i int) { records[i] = ask(ctx, strategy.Metrics[i]) })
+	records := make([]v1alpha1.MetricRecord, len(metrics))
+	execute.InParallel(len(records), execute.MaxParallel, func(i int) { records[i] = ask(ctx, metrics[i]) })
 	rem.Status.Analysis = records
-	return verdict(strategy.Metrics, records, o)
+	return verdict(metrics, records, o)
 }
 
-func verdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord,
+func verdict(metrics []v1alpha1.PlannedMetric, records []v1alpha1.MetricRecord,
 	o rollout.Observation) rollout.Analysis {
 	var a rollout.Analysis
 	a.Verdict, a.Message = canary.MetricsVerdict(metrics, records, o.Status.Wave)
@@ -61,7 +61,7 @@ func verdict(metrics []v1alpha1.AnalysisMetric, records []v1alpha1.MetricRecord,
 // question is what a metric is asked now and how its record goes on; nil when
 // the phase asks nothing.
 func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) func(
-	context.Context, v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+	context.Context, v1alpha1.PlannedMetric) v1alpha1.MetricRecord {
 	s := &o.Status
 	at := s.Phase
 	if at.Facts().Holds {
@@ -70,7 +70,7 @@ func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) 
 	m := o.Members(s.Wave)
 	switch {
 	case at.Facts().Writes && m.Pending() && !m.Written() && len(m.Intents) == 0:
-		return func(ctx context.Context, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+		return func(ctx context.Context, metric v1alpha1.PlannedMetric) v1alpha1.MetricRecord {
 			rec, due := canary.BeforeWave(s.Analysis, metric, s.Wave, o.Now)
 			if due {
 				rec = canary.WithBaseline(s.Wave, metric, c.sample(ctx, metric), o.Now)
@@ -83,7 +83,7 @@ func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) 
 		if s.HealthyTime != nil {
 			began = s.HealthyTime.Time
 		}
-		return func(ctx context.Context, metric v1alpha1.AnalysisMetric) v1alpha1.MetricRecord {
+		return func(ctx context.Context, metric v1alpha1.PlannedMetric) v1alpha1.MetricRecord {
 			rec, due := canary.InSoak(s.Analysis, metric, s.Wave, began, o.Now)
 			if due {
 				before := rec
@@ -97,7 +97,7 @@ func (c *Controller) question(rem *v1alpha1.Remediation, o rollout.Observation) 
 	}
 }
 
-func (c *Controller) sample(ctx context.Context, metric v1alpha1.AnalysisMetric) canary.MetricAnswer {
+func (c *Controller) sample(ctx context.Context, metric v1alpha1.PlannedMetric) canary.MetricAnswer {
 	value, err := c.analyzer.Sample(ctx, metric.Query)
 	if err != nil {
 		return canary.MetricAnswer{Problem: err.Error()}

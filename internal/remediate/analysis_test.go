@@ -19,6 +19,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // analysed is a plan of one wave with two metrics: "errors" against a bound and
@@ -37,16 +38,12 @@ func newAnalysed(t *testing.T) *analysed {
 	every := metav1.Duration{Duration: 30 * time.Second}
 	rem := &v1alpha1.Remediation{
 		Spec: v1alpha1.RemediationSpec{
-			Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Waves: []int32{1},
-				Strategy: v1alpha1.RolloutStrategy{
-					RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-						Analysis: &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
-							{Name: "errors", Query: "errors", SuccessCondition: "sample < 0.05", Interval: every,
-								Samples: 2},
-							{Name: "latency", Query: "latency", SuccessCondition: "sample <= baseline * 2",
-								Interval: every,
-								Samples:  2},
-						}}}}}}}
+			Plan: v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "p"}, Waves: fixture.PlannedWaves(1),
+				Rollout: v1alpha1.PlannedRollout{Metrics: []v1alpha1.PlannedMetric{
+					{Name: "errors", Query: "errors", SuccessCondition: "sample < 0.05", Interval: every, Samples: 2},
+					{Name: "latency", Query: "latency", SuccessCondition: "sample <= baseline * 2", Interval: every,
+						Samples: 2},
+				}}}}}
 	fake := &breakertest.Analyzer{Answers: map[string]float64{"errors": 0.01, "latency": 1}}
 	return &analysed{T: t, fake: fake, rem: rem, state: v1alpha1.TargetPending, now: breakertest.Noon,
 		c: &Controller{analyzer: fake, metrics: newMetrics(prometheus.NewRegistry())}}
@@ -204,7 +201,7 @@ func TestWithoutAPrometheusTheFlagIsNamed(t *testing.T) {
 
 func TestAStrategyWithoutMetricsAsksNothing(t *testing.T) {
 	a := newAnalysed(t)
-	a.rem.Spec.Plan.Strategy.Analysis, a.c.analyzer = nil, nil
+	a.rem.Spec.Plan.Rollout.Metrics, a.c.analyzer = nil, nil
 	a.require(a.pass(v1alpha1.PhaseSoaking, time.Minute), "", "")
 }
 

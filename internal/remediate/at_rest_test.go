@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // A plan that rests says of which generation it speaks, once.
@@ -24,6 +25,7 @@ func TestAPlanAtRestSpeaksOfWhatIsAskedOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "plan", Generation: 2},
+		Spec:   v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20, Waves: fixture.PlannedWaves(20)}},
 		Status: v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseSucceeded, ObservedGeneration: 1}}
 	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).WithStatusSubresource(rem).Build()
 	c := &Controller{client: server, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0))}

@@ -27,6 +27,6 @@ func withinFloors(floors *limits.Floors, rem *v1alpha1.Remediation) (spec v1alph
 	if rem.Status.Phase.Facts().Undoing() {
 		return spec, 0
 	}
-	spec.Plan.Strategy, _ = floors.Pace(spec.Plan.Strategy, writable(&spec.Plan))
+	spec.Plan.Rollout, spec.Plan.Waves, _ = floors.Pace(spec.Plan.Rollout, spec.Plan.Waves, writable(&spec.Plan))
 	return spec, floors.Wave(writable(&spec.Plan))
 }

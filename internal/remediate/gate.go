@@ -20,7 +20,7 @@ import (
 // the RBAC, and the breakers last. No permit is taken: see permitted.
 func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o rollout.Observation) (rollout.Gate, error) {
 	pending := pendingOf(o.Targets)
-	if len(pending) == 0 || !rem.Spec.Plan.Strategy.Mode.Runs() || o.Stop != "" || o.Abort != "" {
+	if len(pending) == 0 || !rem.Spec.Plan.Rollout.Mode.Runs() || o.Stop != "" || o.Abort != "" {
 		return rollout.Gate{}, nil
 	}
 	for _, shut := range []rollout.Gate{rollout.PausedBy(rem, o.Now), c.overridden(rem), c.calendar(rem, o.Now),
@@ -29,7 +29,7 @@ func (c *Controller) gate(ctx context.Context, rem *v1alpha1.Remediation, o roll
 			return shut, nil
 		}
 	}
-	rules, err := c.permissions.Missing(ctx, permissions.OnTargets(pending, rem.Spec.Plan.Strategy.AllowedActions))
+	rules, err := c.permissions.Missing(ctx, permissions.OnTargets(pending, rem.Spec.Plan.Rollout.AllowedActions))
 	if err != nil {
 		return rollout.Gate{}, err
 	}

@@ -101,8 +101,8 @@ func (c *Controller) observeGate(ctx context.Context, p *execute.Pass, o *rollou
 	if o.Gate, err = c.gate(ctx, p.Remediation, *o); err != nil {
 		return err
 	}
-	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() {
-		if unknown := fix.UnknownHealth(ctx, p.Targets, o.Spec.Plan.Strategy, o.Spec.Plan.Policy.Name, p.Snapshot,
+	if !o.Gate.Closed && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Rollout.Mode.Runs() {
+		if unknown := fix.UnknownHealth(ctx, p.Targets, o.Spec.Plan.Rollout, o.Spec.Plan.Policy.Name, p.Snapshot,
 			pendingOf(o.Targets)); unknown.Closed {
 			o.Gate = unknown
 		}
@@ -154,7 +154,7 @@ func (c *Controller) observeRollbackRoom(ctx context.Context, p *execute.Pass, o
 // objects other plans have in work, and reserves room for those that the step may write.
 func (c *Controller) observeBudgets(ctx context.Context, p *execute.Pass, o *rollout.Observation) error {
 	m := o.Members(o.Status.Wave)
-	if n := int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.Applied); n > 0 && len(m.Ready) > 0 && len(m.Intents) == 0 &&
+	if n := int(o.Spec.Plan.Rollout.MaxInFlight) - len(m.Applied); n > 0 && len(m.Ready) > 0 && len(m.Intents) == 0 &&
 		o.Open() {
 		return c.budgets.Reserve(ctx, p.Remediation, p.Records, o, m.Ready, n)
 	}

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
@@ -64,9 +62,8 @@ func TestOthersDontWaitForTheBreakerOfANamespace(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := newSiege(t, tc.begin, func(r *v1alpha1.RolloutStrategy) {
-				size := intstr.FromInt32(1)
-				r.Canary.Size, r.ProgressDeadline.Duration = &size, 15*time.Second
+			s := newSiege(t, tc.begin, func(r *simStrategy) {
+				r.ProgressDeadline.Duration = 15 * time.Second
 			})
 			s.behave = func(_ int, ref v1alpha1.ObjectReference) behaviour {
 				if ref.Namespace == hers && tc.broken {
@@ -106,7 +103,7 @@ func TestOthersDontWaitForTheBreakerOfANamespace(t *testing.T) {
 
 // A plan whose targets are all in one namespace waits for its breaker, as it ever did.
 func TestAPlanOfOneNamespaceWaitsForItsBreaker(t *testing.T) {
-	s := newSiege(t, some(hers, 3), func(*v1alpha1.RolloutStrategy) {})
+	s := newSiege(t, some(hers, 3), func(*simStrategy) {})
 	s.behave = func(int, v1alpha1.ObjectReference) behaviour { return behaviour{} }
 	s.othersFail()
 	since := s.Time.Now()

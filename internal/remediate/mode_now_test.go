@@ -11,6 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 func TestAModeThatIsNotAllowedByNowStopsAPlan(t *testing.T) {
@@ -37,7 +38,7 @@ func TestAModeThatIsNotAllowedByNowStopsAPlan(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rem := c.Plan("a")
-			rem.Spec.Plan.Strategy.Mode = tc.frozen
+			rem.Spec.Plan.Rollout.Mode = tc.frozen
 			if reason, message := stop(rem, c.Catalog.Snapshot(), nil,
 				&limits.Floors{MaxMode: tc.most}); reason != tc.want {
 				t.Errorf("%s: got %q: %s", tc.reason, reason, message)
@@ -67,7 +68,7 @@ func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
 	demoted, err := c.Demoted(c.Ctx, "tags")
 	c.Must(err)
 	running, preview := c.Plan("a"), c.Plan("b")
-	preview.Spec.Plan.Strategy.Mode = v1alpha1.RemediationDryRun
+	preview.Spec.Plan.Rollout.Mode = v1alpha1.RemediationDryRun
 	if reason, message := stop(running, c.Catalog.Snapshot(), demoted,
 		&limits.Floors{}); reason != v1alpha1.ReasonDemoted || !strings.Contains(message, "3 times") {
 		t.Errorf("a plan that runs is stopped by %q: %s", reason, message)
@@ -75,7 +76,7 @@ func TestThreeOpeningsDemoteUntilTheRuleChanges(t *testing.T) {
 	if reason, _ := stop(preview, c.Catalog.Snapshot(), demoted, &limits.Floors{}); reason != "" {
 		t.Errorf("the dry run is stopped by %q", reason)
 	}
-	c.Policy("absent", func(*v1alpha1.RolloutStrategy) {})
+	c.Policy("absent", func(*fixture.Rollout) {})
 	if st := c.Reconciled("policy-tags").Status; st.Demoted != nil ||
 		!strings.Contains(c.Told(), v1alpha1.EventDemotionEnded) {
 		t.Errorf("after a new revision: %+v", st.Demoted)

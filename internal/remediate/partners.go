@@ -111,7 +111,7 @@ func (c *Controller) ask(ctx context.Context, plan string) (*execute.Partner, er
 	}
 	m := o.Members(o.Status.Wave)
 	one := &execute.Partner{Pass: p, Ready: map[string]int{},
-		Room: int(o.Spec.Plan.Strategy.MaxInFlight) - len(m.Applied)}
+		Room: int(o.Spec.Plan.Rollout.MaxInFlight) - len(m.Applied)}
 	for _, i := range m.Ready {
 		one.Ready[o.Targets[i].Object.UID] = i
 	}

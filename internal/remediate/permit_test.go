@@ -129,7 +129,7 @@ func TestADeniedPreviewIsNoHarm(t *testing.T) {
 	} {
 		c := breakertest.New(t)
 		_, p := plannedIn(c, "a", v1alpha1.TargetPending, v1alpha1.TargetPending, v1alpha1.TargetPending)
-		p.Remediation.Spec.Plan.Strategy.Mode = mode
+		p.Remediation.Spec.Plan.Rollout.Mode = mode
 		for i := range 3 {
 			p.SetRecord(i, v1alpha1.TargetRecord{State: v1alpha1.TargetFailed, Reason: v1alpha1.ReasonAdmissionDenied})
 		}

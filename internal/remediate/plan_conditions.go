@@ -92,7 +92,7 @@ func approvalTold(rem *v1alpha1.Remediation) []metav1.Condition {
 	s := &rem.Status
 	var c metav1.Condition
 	switch given := s.Approval; {
-	case rem.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual:
+	case rem.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual:
 		return nil
 	case given != nil && given.Decision == v1alpha1.DecisionApprove:
 		c = kube.ConditionTrue(v1alpha1.ConditionApproved, v1alpha1.ReasonApproved, approval.Describe(given))

@@ -27,7 +27,7 @@ type planState struct {
 
 func withAnswer(given v1alpha1.ApprovalDecision) func(*v1alpha1.Remediation) {
 	return func(rem *v1alpha1.Remediation) {
-		rem.Spec.Plan.Strategy.Mode = v1alpha1.RemediationManual
+		rem.Spec.Plan.Rollout.Mode = v1alpha1.RemediationManual
 		if given != "" {
 			rem.Status.Approval = &v1alpha1.ApprovalRecord{Decision: given, Approver: "ann"}
 		}

@@ -86,7 +86,7 @@ func TestAPlanThatGoesToAndFroMakesNoProgress(t *testing.T) {
 		phases int // at least
 	}{
 		"metrics on and off": {"the soak begins anew each time", newFleet(2).with(measured), onAndOff, 2},
-		"a budget is spent": {"it waits for room", newFleet(4).with(withBudget("2", 0)), another(0, 100*time.Hour, 2),
+		"a budget is spent": {"it waits for room", newFleet(4).with(withBudget(2, 0)), another(0, 100*time.Hour, 2),
 			1},
 	}
 	for name, tc := range cases {

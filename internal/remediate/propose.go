@@ -33,14 +33,14 @@ func (c *Controller) propose(ctx context.Context, p *execute.Pass, intent rollou
 // proposal is what a plan that is to be approved would do, as far as it is known, and why
 // it can't be known yet: without the permissions that its writes need, no dry run tells.
 func (c *Controller) proposal(ctx context.Context, p *execute.Pass) (*preview.Proposal, string, error) {
-	if p.Remediation.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual || p.Remediation.Status.Approval != nil {
+	if p.Remediation.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual || p.Remediation.Status.Approval != nil {
 		return nil, "", nil
 	}
 	proposal := preview.ProposalOf(p.Remediation, p.Records.Slices)
 	if proposal.Complete() {
 		return proposal, "", nil
 	}
-	allowed := p.Remediation.Spec.Plan.Strategy.AllowedActions
+	allowed := p.Remediation.Spec.Plan.Rollout.AllowedActions
 	rules, err := c.permissions.Missing(ctx, permissions.OnTargets(pendingOf(p.Records.Views()), allowed))
 	if err != nil || len(rules) == 0 {
 		return proposal, "", err

@@ -41,7 +41,7 @@ type siege struct {
 	arrives func(*simulation)
 }
 
-func newSiege(t *testing.T, refs []v1alpha1.ObjectReference, change func(*v1alpha1.RolloutStrategy)) *siege {
+func newSiege(t *testing.T, refs []v1alpha1.ObjectReference, change func(*simStrategy)) *siege {
 	c := breakertest.New(t).In(hers, "shop", "bank", "post")
 	c.Time.SetTime(simStart())
 	s := &siege{Circuit: c, policy: &v1alpha1.ClusterRegoPolicy{
@@ -209,16 +209,14 @@ func besieged(t *rapid.T) []v1alpha1.ObjectReference {
 	return refs
 }
 
-func anyStrategy(t *rapid.T) func(*v1alpha1.RolloutStrategy) {
-	size := intstr.FromInt32(rapid.Int32Range(1, 3).Draw(t, "canary"))
+func anyStrategy(t *rapid.T) func(*simStrategy) {
+	size := rapid.Int32Range(1, 3).Draw(t, "canary")
 	waves := rapid.SampledFrom([][]string{{"100%"}, {"50%", "100%"}, {"20%", "40%", "60%", "100%"}}).Draw(t, "waves")
 	most, soak := rapid.Int32Range(1, 5).Draw(t, "maxInFlight"), durations(0, 5, 60).Draw(t, "soak")
-	return func(r *v1alpha1.RolloutStrategy) {
-		r.Canary.Size, r.MaxInFlight, r.Soak = &size, most, &metav1.Duration{Duration: soak}
-		r.ProgressDeadline, r.Waves = metav1.Duration{Duration: 15 * time.Second}, nil
-		for _, share := range waves {
-			r.Waves = append(r.Waves, intstr.FromString(share))
-		}
+	return func(r *simStrategy) {
+		r.steps(intstr.FromInt32(size), waves...)
+		r.soak(soak)
+		r.MaxInFlight, r.ProgressDeadline.Duration = most, 15*time.Second
 	}
 }
 
@@ -278,7 +276,7 @@ func TestAHarmfulFixIsBlockedAfterTwoCanaries(t *testing.T) {
 		s := newSiege(t, besieged(rt), anyStrategy(rt))
 		harm := rapid.Custom(func(t *rapid.T) behaviour {
 			harms := []behaviour{{Heals: never}, {WorsensAt: -1}}
-			if s.fleet.strategy.Soak.Duration > 0 { // else nobody looks any more
+			if s.fleet.strategy.Steps[0].Soak.Duration > 0 { // else nobody looks any more
 				harms = append(harms, behaviour{GoneAt: time.Second}, behaviour{WorsensAt: 2 * time.Second})
 			}
 			return rapid.SampledFrom(harms).Draw(t, "harm")
@@ -300,7 +298,7 @@ func TestAHarmfulFixIsBlockedAfterTwoCanaries(t *testing.T) {
 			}
 			return her
 		}
-		most := 2 * int(s.fleet.strategy.Canary.Size.IntVal)
+		most := 2 * int(s.fleet.strategy.Steps[0].Targets.IntVal)
 		for rounds := 0; ; rounds++ {
 			why, err := s.next()
 			if err != nil || rounds > 60 {

@@ -29,7 +29,7 @@ func TestCrashAfterEveryEffect(t *testing.T) {
 				t.Skip("too large to run once for each effect")
 			}
 			// Few looks in a soak are as good as many.
-			soaks(min(sc.fleet.strategy.EffectiveSoak(), 4*time.Second), 15*time.Second)(&sc.fleet.strategy)
+			soaks(min(sc.fleet.strategy.Steps[0].Soak.Duration, 4*time.Second), 15*time.Second)(&sc.fleet.strategy)
 			lived := sc.begin(t)
 			if lived.end(t); lived.effects > maxEffects {
 				t.Skip("too long to run once for each effect")

@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/limits"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // flags are what the administrator asks of every strategy from some time on, as a
@@ -58,7 +59,7 @@ func (r *rules) checkFloors(s simStep) {
 	if r.sim.floors == nil {
 		return
 	}
-	floors, strategy := r.sim.floors(r.sim), s.Observation.Spec.Plan.Strategy
+	floors, strategy := r.sim.floors(r.sim), s.Observation.Spec.Plan.Rollout
 	inWork := len(s.Intent.Write)
 	for _, t := range s.Before {
 		switch {
@@ -82,18 +83,17 @@ func TestARollbackIsNotSlowedByFloors(t *testing.T) {
 	rem := &v1alpha1.Remediation{
 		Spec: v1alpha1.RemediationSpec{
 			Plan: v1alpha1.RemediationPlan{
-				Targets: 20, Strategy: v1alpha1.RolloutStrategy{
-					RemediationStrategySpec: v1alpha1.RemediationStrategySpec{MaxInFlight: 7}}}}}
+				Targets: 20, Waves: fixture.PlannedWaves(20), Rollout: v1alpha1.PlannedRollout{MaxInFlight: 7}}}}
 	rem.Status.Phase = v1alpha1.PhaseApplying
-	if spec, most := withinFloors(&floors, rem); spec.Plan.Strategy.MaxInFlight != 1 || most != 1 ||
-		spec.Plan.Strategy.EffectiveSoak() != time.Hour {
-		t.Errorf("what begins isn't bounded: %+v, %d", spec.Plan.Strategy, most)
+	if spec, most := withinFloors(&floors, rem); spec.Plan.Rollout.MaxInFlight != 1 || most != 1 ||
+		spec.Plan.Waves[0].Soak.Duration != time.Hour {
+		t.Errorf("what begins isn't bounded: %+v, %d", spec.Plan.Rollout, most)
 	}
 	rem.Status.Phase = v1alpha1.PhaseRollingBack
-	if spec, most := withinFloors(&floors, rem); spec.Plan.Strategy.MaxInFlight != 7 || most != 0 {
-		t.Errorf("what is undone is slowed: %+v, %d", spec.Plan.Strategy, most)
+	if spec, most := withinFloors(&floors, rem); spec.Plan.Rollout.MaxInFlight != 7 || most != 0 {
+		t.Errorf("what is undone is slowed: %+v, %d", spec.Plan.Rollout, most)
 	}
-	if rem.Spec.Plan.Strategy.MaxInFlight != 7 {
+	if rem.Spec.Plan.Rollout.MaxInFlight != 7 || rem.Spec.Plan.Waves[0].Soak.Duration == time.Hour {
 		t.Error("the plan itself is changed")
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -65,22 +64,22 @@ func breakerGate() rollout.Gate {
 	return rollout.Gate{Reason: v1alpha1.ReasonBreakerOpen, Message: "circuit breaker global is open"}
 }
 
-func concurrency(n int32) func(*v1alpha1.RolloutStrategy) {
-	return func(r *v1alpha1.RolloutStrategy) { r.MaxInFlight = n }
+func concurrency(n int32) func(*simStrategy) {
+	return func(r *simStrategy) { r.MaxInFlight = n }
 }
 
-func dryRun(r *v1alpha1.RolloutStrategy) { r.Mode = v1alpha1.RemediationDryRun }
+func dryRun(r *simStrategy) { r.Mode = v1alpha1.RemediationDryRun }
 
-func canarySize(n int32) func(*v1alpha1.RolloutStrategy) {
-	return func(r *v1alpha1.RolloutStrategy) {
-		size := intstr.FromInt32(n)
-		r.Canary.Size = &size
+func canarySize(n int32) func(*simStrategy) {
+	return func(r *simStrategy) {
+		r.Steps[0].Targets = intstr.FromInt32(n)
 	}
 }
 
-func soaks(soak, deadline time.Duration) func(*v1alpha1.RolloutStrategy) {
-	return func(r *v1alpha1.RolloutStrategy) {
-		r.Soak, r.ProgressDeadline = &metav1.Duration{Duration: soak}, metav1.Duration{Duration: deadline}
+func soaks(soak, deadline time.Duration) func(*simStrategy) {
+	return func(r *simStrategy) {
+		r.soak(soak)
+		r.ProgressDeadline.Duration = deadline
 	}
 }
 

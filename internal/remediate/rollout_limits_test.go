@@ -5,8 +5,6 @@ package remediate
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/rollout"
@@ -15,17 +13,8 @@ import (
 // The scenarios of this file are those in which budgets, metrics and stages have
 // their say.
 
-func withBudget(inAll string, perNamespace int32) func(*v1alpha1.RolloutStrategy) {
-	return func(r *v1alpha1.RolloutStrategy) {
-		r.Budget = &v1alpha1.BudgetStrategy{}
-		if inAll != "" {
-			most := intstr.Parse(inAll)
-			r.Budget.MaxUnavailable = &most
-		}
-		if perNamespace != 0 {
-			r.Budget.MaxPerNamespace = &perNamespace
-		}
-	}
+func withBudget(inAll, perNamespace int32) func(*simStrategy) {
+	return func(r *simStrategy) { r.MaxTotalInFlight, r.MaxPerNamespace = inAll, perNamespace }
 }
 
 // another is another plan at work, with so many targets in flight in team-a in a
@@ -36,7 +25,7 @@ func another(from, to time.Duration, n int) func(*simulation) {
 			if at := s.since(); at < from || at >= to {
 				return nil
 			}
-			return []canary.PlanAtWork{{Name: "limits-77", Targets: 50, InFlight: map[string]int{"team-a": n}}}
+			return []canary.PlanAtWork{{Name: "limits-77", InFlight: map[string]int{"team-a": n}}}
 		}
 	}
 }
@@ -44,22 +33,22 @@ func another(from, to time.Duration, n int) func(*simulation) {
 func budgetScenarios() map[string]scenario {
 	slow := behaviour{Heals: 10 * time.Second}
 	return map[string]scenario{
-		"budget": {reason: "Twenty percent of ten targets may be in flight, whatever maxInFlight says.",
-			fleet: newFleet(10).every(slow).with(withBudget("20%", 0))},
+		"budget": {reason: "Two targets may be in flight, whatever maxInFlight says.",
+			fleet: newFleet(10).every(slow).with(withBudget(2, 0))},
 		"budget-per-namespace": {reason: "One target may be in flight in each namespace.",
-			fleet: newFleet(10).every(slow).with(withBudget("", 1))},
+			fleet: newFleet(10).every(slow).with(withBudget(0, 1))},
 		"budget-taken-first": {
 			reason: "Another plan has taken all the room: nothing is begun until it gives some back.",
-			fleet:  newFleet(4).every(slow).with(withBudget("3", 0)), set: another(0, 11*time.Second, 3)},
+			fleet:  newFleet(4).every(slow).with(withBudget(3, 0)), set: another(0, 11*time.Second, 3)},
 		"budget-taken-mid-wave": {
 			reason: "Another plan takes all the room in the middle of a wave: what is verified soaks, and the rest " +
 				"waits.",
-			fleet: newFleet(6).every(slow).with(withBudget("2", 0)), set: another(75*time.Second, 10*time.Minute, 2)},
+			fleet: newFleet(6).every(slow).with(withBudget(2, 0)), set: another(75*time.Second, 10*time.Minute, 2)},
 		"budget-rollback": {ends: v1alpha1.PhaseRolledBack,
 			reason: "Metrics say that a wave of five does harm: it is " +
 				"undone as slowly as it was written, two targets at a time, each well again before the next.",
 			fleet: newFleet(6).every(behaviour{Heals: 3 * time.Second, Recovers: 10 * time.Second}).with(
-				withBudget("2", 0)).with(measured).with(soaks(20*time.Second, 10*time.Minute)),
+				withBudget(2, 0)).with(measured).with(soaks(20*time.Second, 10*time.Minute)),
 			set: answers(75*time.Second, time.Hour, v1alpha1.AnalysisFailed, "errors: 0.31 isn't <= 0.01")},
 		"budget-rollback-taken": {ends: v1alpha1.PhaseRolledBack,
 			reason: "Another plan has all the room while a wave " +
@@ -68,11 +57,11 @@ func budgetScenarios() map[string]scenario {
 				"for its deadline only.",
 			fleet: newFleet(4).every(behaviour{Heals: 3 * time.Second, Recovers: 10 * time.Second}).also(
 				2, behaviour{Says: "isn't well again after its undoing", Heals: 3 * time.Second, Recovers: never}).
-				with(withBudget("2", 0)).with(measured).with(soaks(20*time.Second, 3*time.Minute)),
+				with(withBudget(2, 0)).with(measured).with(soaks(20*time.Second, 3*time.Minute)),
 			set: all(another(72*time.Second, time.Hour, 2),
 				answers(75*time.Second, time.Hour, v1alpha1.AnalysisFailed, "errors: 0.31 isn't <= 0.01"))},
 		"budget-unreadable": {ends: v1alpha1.PhaseSuperseded, reason: "A budget that can't be read allows nothing.",
-			fleet: newFleet(2).with(withBudget("many", 0)),
+			fleet: newFleet(2).with(concurrency(0)),
 			set:   stoppedFrom(12*time.Second, "policy tags changed from revision r1 to r2; a new plan follows")},
 		"namespace-barred": {reason: "The breaker of a namespace opens: its targets wait, the others are fixed, and " +
 			"then the plan is held for what is left.",
@@ -87,9 +76,8 @@ func budgetScenarios() map[string]scenario {
 	}
 }
 
-func measured(r *v1alpha1.RolloutStrategy) {
-	r.Analysis = &v1alpha1.AnalysisStrategy{
-		Metrics: []v1alpha1.AnalysisMetric{{Name: "errors", Query: "errors", SuccessCondition: "sample <= baseline"}}}
+func measured(r *simStrategy) {
+	r.Metrics = []v1alpha1.PlannedMetric{{Name: "errors", Query: "errors", SuccessCondition: "sample <= baseline"}}
 }
 
 // answers makes metrics say something in a span of time; at other times a wave

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 
@@ -48,13 +47,9 @@ func (w world) fleet() fleet {
 	f := newFleet(len(w.Objects))
 	f.sliceSize = w.Slice
 	f.behave = func(place int) behaviour { return w.Objects[place] }
-	size := intstr.FromInt32(w.Canary)
-	f.strategy.Canary.Size, f.strategy.MaxInFlight = &size, w.Max
-	f.strategy.Soak, f.strategy.ProgressDeadline = &metav1.Duration{Duration: w.Soak}, metav1.Duration{Duration: w.Late}
-	f.strategy.Waves = nil
-	for _, share := range w.Waves {
-		f.strategy.Waves = append(f.strategy.Waves, intstr.FromString(share))
-	}
+	f.strategy.steps(intstr.FromInt32(w.Canary), w.Waves...)
+	f.strategy.soak(w.Soak)
+	f.strategy.MaxInFlight, f.strategy.ProgressDeadline.Duration = w.Max, w.Late
 	w.People.strategy(&f.strategy)
 	w.Limits.strategy(&f.strategy)
 	return f

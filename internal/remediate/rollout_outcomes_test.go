@@ -32,7 +32,7 @@ func (r *rules) endOfDenials(b *record.Records) error {
 	for i, obj := range r.sim.objects {
 		rec := b.Record(i)
 		denied := rec.State == v1alpha1.TargetFailed && rec.Reason == v1alpha1.ReasonAdmissionDenied &&
-			r.sim.rem.Spec.Plan.Strategy.Mode.Runs()
+			r.sim.rem.Spec.Plan.Rollout.Mode.Runs()
 		if _, counted := r.sim.counted[fmt.Sprintf("%s/denied/%s", r.sim.rem.UID, obj.ref.UID)]; denied && !counted {
 			return fmt.Errorf("%s: admission denied %s, and no breaker has heard of it", r.sim.rem.Status.Phase,
 				obj.ref.String())

@@ -80,16 +80,16 @@ func answered(from time.Duration, decision v1alpha1.ApprovalDecision) func(*simu
 	}
 }
 
-func manual(r *v1alpha1.RolloutStrategy) { r.Mode = v1alpha1.RemediationManual }
+func manual(r *simStrategy) { r.Mode = v1alpha1.RemediationManual }
 
-func holds(r *v1alpha1.RolloutStrategy) { r.OnFailure = v1alpha1.FailureHold }
+func holds(r *simStrategy) { r.OnFailure = v1alpha1.FailureHold }
 
-func undoesAll(r *v1alpha1.RolloutStrategy) { r.RollbackScope = v1alpha1.RollbackAll }
+func undoesAll(r *simStrategy) { r.RollbackScope = v1alpha1.RollbackAll }
 
 // nightly opens a window at a time of the day, in Berlin.
-func nightly(schedule string, long time.Duration) func(*v1alpha1.RolloutStrategy) {
-	return func(r *v1alpha1.RolloutStrategy) {
-		r.Windows = []v1alpha1.MaintenanceWindow{
+func nightly(schedule string, long time.Duration) func(*simStrategy) {
+	return func(r *simStrategy) {
+		r.Windows = []v1alpha1.PlannedWindow{
 			{Schedule: schedule, Duration: metav1.Duration{Duration: long}, TimeZone: "Europe/Berlin"}}
 	}
 }

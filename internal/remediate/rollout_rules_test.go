@@ -55,8 +55,8 @@ func (r *rules) checkWrites(s simStep) {
 		r.sim.fault("a write begins though the gate is closed (%t), the plan is stopped (%q) or ended (%q)",
 			o.Gate.Closed, o.Stop, o.Abort)
 	}
-	if !o.Spec.Plan.Strategy.Mode.Runs() || o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationManual && !r.approved {
-		r.sim.fault("a write begins in mode %s, approved: %t", o.Spec.Plan.Strategy.Mode, r.approved)
+	if !o.Spec.Plan.Rollout.Mode.Runs() || o.Spec.Plan.Rollout.Mode == v1alpha1.RemediationManual && !r.approved {
+		r.sim.fault("a write begins in mode %s, approved: %t", o.Spec.Plan.Rollout.Mode, r.approved)
 	}
 	// a wave that has begun keeps its baseline, however long it is paused
 	if o.BaselineMissing() && !o.Members(wave).Written() {
@@ -78,8 +78,8 @@ func (r *rules) checkWrites(s simStep) {
 		}
 	}
 	r.checkFloors(s)
-	if busy > int(o.Spec.Plan.Strategy.MaxInFlight) {
-		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Plan.Strategy.MaxInFlight)
+	if busy > int(o.Spec.Plan.Rollout.MaxInFlight) {
+		r.sim.fault("%d targets in flight: the limit is %d", busy, o.Spec.Plan.Rollout.MaxInFlight)
 	}
 	if !rollout.CanaryWave(o.Spec.Plan, wave) && !o.DoneIn(canary.StageOf(o.Spec.Plan, wave)) {
 		r.sim.fault("wave %d is written without a canary of its stage that is done", wave)
@@ -89,7 +89,7 @@ func (r *rules) checkWrites(s simStep) {
 func (r *rules) checkReverts(s simStep) {
 	for n, i := range s.Intent.Revert {
 		t := s.Before[i]
-		all := s.Observation.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll ||
+		all := s.Observation.Spec.Plan.Rollout.RollbackScope == v1alpha1.RollbackAll ||
 			s.Observation.Spec.WantsUndone()
 		ours := t.State == v1alpha1.TargetDone && all || !t.State.Settled() && t.State != v1alpha1.TargetPending
 		if !ours || t.Wave != s.Observation.Status.Wave && !all {
@@ -103,7 +103,7 @@ func (r *rules) checkReverts(s simStep) {
 	if others := r.sim.others(r.sim); len(s.Intent.Revert) > 0 {
 		r.sim.keepPace(s, canary.RoomFor(append(others, r.sim.ownWork(s.Before))))
 	}
-	if len(s.Intent.Revert) > int(s.Observation.Spec.Plan.Strategy.MaxInFlight) {
+	if len(s.Intent.Revert) > int(s.Observation.Spec.Plan.Rollout.MaxInFlight) {
 		r.sim.fault("%d targets are undone at once", len(s.Intent.Revert))
 	}
 }
@@ -206,10 +206,10 @@ func (r *rules) end() error {
 		return fmt.Errorf("%s doesn't say since when a person is needed", st.Phase)
 	}
 	spec := r.sim.rem.Spec
-	if undone && c.Done > 0 && spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 &&
+	if undone && c.Done > 0 && spec.Plan.Rollout.RollbackScope == v1alpha1.RollbackAll || c.Done > 0 &&
 		spec.WantsUndone() && st.Phase != v1alpha1.PhasePreviewed {
 		return fmt.Errorf("%s, and %d targets stay fixed though rollbackScope is %s and undo %t", st.Phase, c.Done,
-			spec.Plan.Strategy.RollbackScope, spec.WantsUndone())
+			spec.Plan.Rollout.RollbackScope, spec.WantsUndone())
 	}
 	if !undone && c.Reverted+c.RevertConflict > 0 ||
 		(c.RevertConflict > 0) != (st.Phase == v1alpha1.PhaseRollbackIncomplete) {

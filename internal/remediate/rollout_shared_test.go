@@ -152,7 +152,7 @@ func TestTwoPlansKeepToTheirBudgets(t *testing.T) {
 				anyLimits().Draw(t, "limits")
 			two[i] = w
 		}
-		two[0].Limits.InAll = rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "budget")
+		two[0].Limits.InAll = rapid.Int32Range(1, 3).Draw(t, "budget")
 		p, err := newPair(two)
 		if err == nil {
 			err = p.run(12000)

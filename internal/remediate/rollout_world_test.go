@@ -27,7 +27,7 @@ type people struct {
 	Retries []time.Duration // when a person asks to verify a failed wave once more
 }
 
-func (p people) strategy(r *v1alpha1.RolloutStrategy) {
+func (p people) strategy(r *simStrategy) {
 	if p.Manual {
 		r.Mode = v1alpha1.RemediationManual
 	}
@@ -85,15 +85,15 @@ func (p people) timedEnd(at time.Duration) *metav1.Time {
 
 // boundaries are the budgets and metrics of a random plan.
 type boundaries struct {
-	InAll        string // empty: no limit
+	InAll        int32 // 0: no limit
 	PerNamespace int32
 	Metrics      bool
 	Silent       []span // when metrics give no answer
 	Harm         []span // when they say that the wave does harm
 }
 
-func (b boundaries) strategy(r *v1alpha1.RolloutStrategy) {
-	if b.InAll != "" || b.PerNamespace > 0 {
+func (b boundaries) strategy(r *simStrategy) {
+	if b.InAll > 0 || b.PerNamespace > 0 {
 		withBudget(b.InAll, b.PerNamespace)(r)
 	}
 	if b.Metrics {
@@ -175,7 +175,7 @@ func anyLimits() *rapid.Generator[boundaries] {
 
 func steadyLimits() *rapid.Generator[boundaries] {
 	return rapid.Custom(func(t *rapid.T) boundaries {
-		return boundaries{InAll: rapid.SampledFrom([]string{"", "", "1", "2", "30%"}).Draw(t, "inAll"),
+		return boundaries{InAll: rapid.SampledFrom([]int32{0, 0, 1, 2, 3}).Draw(t, "inAll"),
 			PerNamespace: rapid.SampledFrom([]int32{0, 0, 1, 2}).Draw(t, "perNamespace")}
 	})
 }
@@ -185,7 +185,7 @@ func steadyLimits() *rapid.Generator[boundaries] {
 func (r *rules) checkPeople(s simStep) {
 	o, intent := s.Observation, s.Intent
 	begins := intent.Phase == v1alpha1.PhaseRollingBack && o.Status.Phase != v1alpha1.PhaseRollingBack
-	if begins && o.Spec.Plan.Strategy.OnFailure == v1alpha1.FailureHold && o.Abort == "" && o.Stop == "" {
+	if begins && o.Spec.Plan.Rollout.OnFailure == v1alpha1.FailureHold && o.Abort == "" && o.Stop == "" {
 		r.sim.fault("a failed wave is undone though onFailure is Hold and nobody has said so: %s", intent.Message)
 	}
 	byPerson := intent.Reason == v1alpha1.ReasonAborted || intent.Reason == v1alpha1.ReasonUndone

@@ -25,7 +25,7 @@ func (s *simulation) observe(views []rollout.TargetView) rollout.Observation {
 	phase, from := o.Status.Phase, o.Status.HeldFrom
 	begun := phase != "" && phase != v1alpha1.PhasePlanned && phase != v1alpha1.PhaseAwaitingApproval &&
 		!(phase == v1alpha1.PhaseHeld && from == v1alpha1.PhasePlanned)
-	if !begun && o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationManual {
+	if !begun && o.Spec.Plan.Rollout.Mode == v1alpha1.RemediationManual {
 		o.Approval = s.approval(s)
 		o.Approval.Needed = true
 	}
@@ -36,12 +36,12 @@ func (s *simulation) observe(views []rollout.TargetView) rollout.Observation {
 		s.lookAtRollback(&o)
 	}
 	s.learned = o.Status.Analysis
-	if o.Spec.Plan.Strategy.Analysis != nil &&
+	if len(o.Spec.Plan.Rollout.Metrics) > 0 &&
 		(phase == v1alpha1.PhaseApplying || phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) ||
 			from == v1alpha1.PhaseApplying) {
 		s.askMetrics(&o)
 	}
-	asks := o.Count(v1alpha1.TargetPending) > 0 && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Strategy.Mode.Runs() &&
+	asks := o.Count(v1alpha1.TargetPending) > 0 && o.Stop == "" && o.Abort == "" && o.Spec.Plan.Rollout.Mode.Runs() &&
 		!o.Unanswered()
 	if asks && phase != v1alpha1.PhaseRollingBack && !soaksIn(o.Status) {
 		s.askGates(&o)
@@ -68,7 +68,7 @@ func (s *simulation) askMetrics(o *rollout.Observation) {
 	if o.BaselineMissing() && o.Analysis.Verdict != v1alpha1.AnalysisInconclusive &&
 		!o.Members(o.Status.Wave).Written() {
 		s.learned = nil
-		for _, m := range o.Spec.Plan.Strategy.Analysis.Metrics {
+		for _, m := range o.Spec.Plan.Rollout.Metrics {
 			s.learned = append(s.learned,
 				v1alpha1.MetricRecord{Name: m.Name, Wave: o.Status.Wave, Baseline: "0.01",
 					LastSampleTime: microTime(o.Now)})
@@ -109,17 +109,13 @@ func (s *simulation) askGates(o *rollout.Observation) {
 
 // ownWork is the plan as its own budgets see it.
 func (s *simulation) ownWork(targets []rollout.TargetView) canary.PlanAtWork {
-	own := canary.PlanAtWork{Name: s.rem.Name, Budget: s.rem.Spec.Plan.Strategy.Budget, Targets: len(targets),
-		InFlight: map[string]int{}}
+	own := canary.PlanAtWork{Name: s.rem.Name, MaxInFlight: s.rem.Spec.Plan.Rollout.MaxTotalInFlight,
+		MaxPerNamespace: s.rem.Spec.Plan.Rollout.MaxPerNamespace, InFlight: map[string]int{}}
 	for _, t := range targets {
-		if t.State == v1alpha1.TargetSkipped {
-			own.Targets--
-		}
 		if t.State == v1alpha1.TargetIntent || t.State == v1alpha1.TargetApplied || t.Recovering {
 			own.InFlight[t.Object.Namespace]++
 		}
 	}
-	own.Targets = max(own.Targets, 1)
 	return own
 }
 

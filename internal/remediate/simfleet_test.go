@@ -7,10 +7,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/rollout"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // simStart is when every simulated rollout begins.
@@ -197,9 +199,31 @@ func take(left *int) bool {
 	return true
 }
 
+// simStrategy is how a simulated plan is rolled out.
+type simStrategy struct {
+	v1alpha1.PlannedRollout
+	Steps []v1alpha1.RolloutStep
+}
+
+// soak has every step soak as long.
+func (s *simStrategy) soak(d time.Duration) {
+	for i := range s.Steps {
+		s.Steps[i].Soak = &metav1.Duration{Duration: d}
+	}
+}
+
+// steps sets the steps, which soak as long as the first did.
+func (s *simStrategy) steps(first intstr.IntOrString, shares ...string) {
+	soak := s.Steps[0].Soak
+	s.Steps = []v1alpha1.RolloutStep{{Targets: first, Soak: soak}}
+	for _, share := range shares {
+		s.Steps = append(s.Steps, v1alpha1.RolloutStep{Targets: intstr.Parse(share), Soak: soak})
+	}
+}
+
 // fleet is the input of a simulated plan.
 type fleet struct {
-	strategy v1alpha1.RolloutStrategy
+	strategy simStrategy
 	refs     []v1alpha1.ObjectReference
 	// behave gives the behaviour of a target by its place in the plan.
 	behave func(place int) behaviour
@@ -213,8 +237,9 @@ type fleet struct {
 // newFleet has n objects of three kinds in four namespaces, all of them well.
 func newFleet(n int) fleet {
 	f := fleet{behave: func(int) behaviour { return behaviour{} }, sliceSize: v1alpha1.MaxTargetsPerSlice}
-	f.strategy = v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}
-	f.strategy.SetDefaults()
+	var defaults v1alpha1.RemediationStrategySpec
+	defaults.SetDefaults()
+	f.strategy = simStrategy{PlannedRollout: fixture.Planned(v1alpha1.RemediationAutomatic), Steps: defaults.Steps}
 	kinds := []string{"Deployment", "StatefulSet", "DaemonSet"}
 	for i := range n {
 		f.refs = append(f.refs, v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: kinds[i%len(kinds)],
@@ -258,7 +283,7 @@ func (f fleet) staged(stages map[string][]int32, order ...string) fleet {
 }
 
 // with changes the strategy.
-func (f fleet) with(change func(*v1alpha1.RolloutStrategy)) fleet {
+func (f fleet) with(change func(*simStrategy)) fleet {
 	change(&f.strategy)
 	return f
 }
@@ -272,19 +297,20 @@ func (f fleet) plan() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, []*s
 		candidates = append(candidates,
 			canary.Candidate{Group: "apps", Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
 	}
-	sizes, err := canary.Sizes(len(f.refs), &f.strategy)
+	planned, err := canary.Waves(len(f.refs), f.strategy.Steps)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if f.waves != nil {
-		sizes = f.waves
+		planned = fixture.PlannedWaves(f.waves...)
 	}
-	waves := canary.Assign(len(f.refs), sizes)
+	waves := canary.Assign(len(f.refs), planned)
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-5e1f0f6a", UID: "plan-uid", Generation: 1},
 		Spec: v1alpha1.RemediationSpec{
 			Plan: v1alpha1.RemediationPlan{
 				Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: "r1"},
-				Hash:   simHash, Strategy: f.strategy, Targets: int32(len(f.refs)), Waves: sizes, Stages: f.stages}}}
+				Hash:   simHash, Rollout: f.strategy.PlannedRollout, Targets: int32(len(f.refs)),
+				Waves: planned, Stages: f.stages}}}
 	var slices []*v1alpha1.RemediationSlice
 	var objects []*simObject
 	for place, i := range canary.Order(simHash, candidates) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // trace writes a rollout down for people: one line a step, with the time, the
@@ -180,9 +181,10 @@ func shortLabel(wave int32) string {
 func tell(title string, s *simulation, steps string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n", title)
-	st := s.rem.Spec.Plan.Strategy
+	st := s.rem.Spec.Plan.Rollout
 	fmt.Fprintf(&out, "%d targets in waves of %v; at most %d at a time, soak %s, deadline %s\n",
-		len(s.objects), s.rem.Spec.Plan.Waves, st.MaxInFlight, st.EffectiveSoak(), st.ProgressDeadline.Duration)
+		len(s.objects), canary.Targets(s.rem.Spec.Plan.Waves), st.MaxInFlight, s.rem.Spec.Plan.LongestSoak(),
+		st.ProgressDeadline.Duration)
 	for _, o := range s.objects {
 		if o.Says != "" {
 			fmt.Fprintf(&out, "%s %s\n", o.ref.String(), o.Says)

@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/remediate/freeze"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // The gate is asked of what the API server and the catalog hold now, not of what
@@ -50,7 +51,7 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 			c.Must(api.Delete(c.Ctx, rem))
 		}, v1alpha1.ReasonPolicyChanged},
 		"the policy's mode is Disabled": {func(c *breakertest.Circuit, _ client.Client, _ *v1alpha1.Remediation) {
-			c.Policy("missing", func(s *v1alpha1.RolloutStrategy) { s.Mode = v1alpha1.RemediationDisabled })
+			c.Policy("missing", func(s *fixture.Rollout) { s.Mode = v1alpha1.RemediationDisabled })
 		}, v1alpha1.ReasonPolicyChanged},
 		"the policy's mode is Disabled, and its rule doesn't compile": {
 			func(c *breakertest.Circuit, api client.Client, _ *v1alpha1.Remediation) {
@@ -58,10 +59,10 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 					ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"},
 					Spec: v1alpha1.RegoPolicySpec{
 						Remediation: v1alpha1.PolicyRemediation{
-							RolloutStrategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationDisabled}}}}))
+							Mode: v1alpha1.RemediationDisabled}}}))
 			}, v1alpha1.ReasonPolicyChanged},
 		"the policy's rule has changed": {func(c *breakertest.Circuit, _ client.Client, _ *v1alpha1.Remediation) {
-			c.Policy("other", func(*v1alpha1.RolloutStrategy) {})
+			c.Policy("other", func(*fixture.Rollout) {})
 		}, v1alpha1.ReasonPolicyChanged},
 		"the kill switch was thrown": {func(c *breakertest.Circuit, _ client.Client, rem *v1alpha1.Remediation) {
 			_, err := c.Consult(c.Ctx, rem) // the breakers are there
@@ -97,11 +98,11 @@ func TestTheGateIsAskedAgainOfWhatIsThere(t *testing.T) {
 // The windows and the freezes are asked again too; the word of a person lets them be, and nothing else.
 func TestTheCalendarIsAskedAgainUnlessAPersonOverridesIt(t *testing.T) {
 	const never = "freezes: [{name: always, reason: nobody is there, until: 2999-01-01T00:00:00Z}]"
-	shut := []v1alpha1.MaintenanceWindow{{Kind: v1alpha1.WindowDeny, Schedule: "0 0 * * *", TimeZone: "UTC",
+	shut := []v1alpha1.PlannedWindow{{Kind: v1alpha1.WindowDeny, Schedule: "0 0 * * *", TimeZone: "UTC",
 		Duration: metav1.Duration{Duration: 24 * time.Hour}}}
 	cases := map[string]struct {
 		reason  string
-		windows []v1alpha1.MaintenanceWindow
+		windows []v1alpha1.PlannedWindow
 		freezes string // the file; "-": none is named
 		mode    v1alpha1.WindowsMode
 		killed  bool
@@ -125,7 +126,7 @@ func TestTheCalendarIsAskedAgainUnlessAPersonOverridesIt(t *testing.T) {
 			scheme := runtime.NewScheme()
 			c.Must(v1alpha1.AddToScheme(scheme))
 			rem := c.Plan("a")
-			rem.UID, rem.Spec.Plan.Strategy.Windows, rem.Spec.Windows = "plan-uid", tc.windows, tc.mode
+			rem.UID, rem.Spec.Plan.Rollout.Windows, rem.Spec.Windows = "plan-uid", tc.windows, tc.mode
 			control := &Controller{reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(rem).Build(),
 				breakers: c.Set, policies: c.Catalog, clock: c.Time}
 			if tc.freezes != "-" {

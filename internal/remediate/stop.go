@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/remediate/planning"
@@ -17,12 +18,12 @@ import (
 
 // strategyStops says why a plan may begin no further target because of what is said of
 // its strategy by now, or "".
-func strategyStops(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy, snapshot *catalog.Snapshot) (
+func strategyStops(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot) (
 	reason, message string) {
 	if reason, message = strategyGone(rem, snapshot); message != "" {
 		return reason, message
 	}
-	if healthSaid(rem, current) {
+	if healthSaid(rem, snapshot) {
 		return v1alpha1.ReasonPolicyChanged,
 			fmt.Sprintf("policy %s now defines how the health of its targets is determined; a new plan follows",
 				rem.Spec.Plan.Policy.Name)
@@ -50,14 +51,15 @@ func strategyGone(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot) (reason
 
 // healthSaid says whether a plan that is held because nobody can tell its targets'
 // health has a policy that has said since how it is told. Its own strategy is frozen.
-func healthSaid(rem *v1alpha1.Remediation, current *v1alpha1.ClusterRegoPolicy) bool {
+func healthSaid(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot) bool {
 	if !rem.Status.Phase.Facts().Holds || rem.Status.Reason != v1alpha1.ReasonHealthUnknown {
 		return false
 	}
-	now := current.Spec.Remediation.DeepCopy()
-	now.SetDefaults()
-	return !equality.Semantic.DeepEqual(now.Health, rem.Spec.Plan.Strategy.Health) ||
-		!equality.Semantic.DeepEqual(now.Analysis, rem.Spec.Plan.Strategy.Analysis)
+	now := canary.Rollout(v1alpha1.PolicyRemediation{}, snapshot.Follows(rem.Spec.Plan.Policy.Name), 0)
+	was := &rem.Spec.Plan.Rollout
+	return now.UnknownHealth != was.UnknownHealth ||
+		!equality.Semantic.DeepEqual(now.HealthRules, was.HealthRules) ||
+		!equality.Semantic.DeepEqual(now.Metrics, was.Metrics)
 }
 
 // abort says that a person wants the plan undone and ended, or "".
@@ -97,7 +99,7 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 			fmt.Sprintf("policy %s changed from revision %s to %s; a new plan follows", rem.Spec.Plan.Policy.Name,
 				rem.Spec.Plan.Policy.Revision, revision)
 	}
-	if reason, message = strategyStops(rem, current, snapshot); message != "" {
+	if reason, message = strategyStops(rem, snapshot); message != "" {
 		return reason, message
 	}
 	asked := current.Spec.Remediation.Mode
@@ -107,7 +109,7 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 		mode = v1alpha1.RemediationDryRun
 	}
 	switch {
-	case mode == rem.Spec.Plan.Strategy.Mode:
+	case mode == rem.Spec.Plan.Rollout.Mode:
 		return "", ""
 	case mode != allowed:
 		return v1alpha1.ReasonDemoted, demoted.Message
@@ -116,7 +118,7 @@ func stop(rem *v1alpha1.Remediation, snapshot *catalog.Snapshot, demoted *v1alph
 	default:
 		return v1alpha1.ReasonPolicyChanged,
 			fmt.Sprintf("policy %s changed spec.remediation.mode from %s to %s", rem.Spec.Plan.Policy.Name,
-				rem.Spec.Plan.Strategy.Mode, mode)
+				rem.Spec.Plan.Rollout.Mode, mode)
 	}
 }
 

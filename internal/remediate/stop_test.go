@@ -5,6 +5,8 @@ package remediate
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/test/fixtest"
@@ -20,7 +22,8 @@ func TestAPlanWithoutItsStrategyBeginsNothing(t *testing.T) {
 		"it was edited": {
 			reason: "a plan is a snapshot",
 			change: func(c *catalog.Catalog, _ *v1alpha1.ClusterRegoPolicy, s *v1alpha1.RemediationStrategy) error {
-				s.Generation, s.Spec.MaxInFlight = 3, 9
+				most := intstr.FromInt32(9)
+				s.Generation, s.Spec.MaxInFlight = 3, &most
 				return c.SetStrategy(s)
 			}},
 		"it was deleted": {

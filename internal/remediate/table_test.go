@@ -17,6 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/rollout"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 const (
@@ -118,7 +119,8 @@ func TestEveryAnswerIsAllowed(t *testing.T) {
 				for n := range len(checks) * 8 {
 					o := rollout.Observation{Now: simStart(),
 						Spec: v1alpha1.RemediationSpec{
-							Plan: v1alpha1.RemediationPlan{Hash: simHash, Strategy: strategy, Waves: []int32{1, 1}}},
+							Plan: v1alpha1.RemediationPlan{Hash: simHash, Rollout: strategy.PlannedRollout,
+								Waves: fixture.PlannedWaves(1, 1)}},
 						Status: v1alpha1.RemediationStatus{
 							Phase: row.Phase, PhaseStartTime: microTime(simStart().Add(-time.Hour))},
 						Gate: rollout.Gate{Closed: n&1 == 0}, Targets: []rollout.TargetView{

@@ -20,17 +20,17 @@ func PausedBy(rem *v1alpha1.Remediation, now time.Time) Gate {
 // OutsideWindows is closed while no maintenance window is open, and when one
 // can't be read.
 func OutsideWindows(rem *v1alpha1.Remediation, now time.Time) Gate {
-	window, err := canary.WindowState(rem.Spec.Plan.Strategy.Windows, now)
+	window, err := canary.WindowState(rem.Spec.Plan.Rollout.Windows, now)
 	switch {
 	case err != nil:
 		return Gate{Closed: true, Reason: v1alpha1.ReasonStrategyInvalid,
-			Message: fmt.Sprintf("spec.remediation.%v: a window that can't be read is never open; fix it in policy %s",
+			Message: fmt.Sprintf("%v: a window that can't be read is never open; fix it in the strategy of policy %s",
 				err, rem.Spec.Plan.Policy.Name)}
 	case window.Open:
 		return Gate{}
 	case window.Opens.IsZero():
 		return Gate{Closed: true, Reason: v1alpha1.ReasonNoWindow,
-			Message: "no maintenance window is open, and none opens within five years; fix spec.remediation.windows " +
+			Message: "no maintenance window is open, and none opens within five years; fix windows in the strategy " +
 				"of policy " + rem.Spec.Plan.Policy.Name}
 	default:
 		return Gate{Closed: true, Reason: v1alpha1.ReasonOutsideWindow,

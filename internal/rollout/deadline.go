@@ -69,7 +69,7 @@ func (o Observation) overdue(t TargetView, lastWrite time.Time) (string, bool) {
 // patience is how long a target may take to be verified. One that can't be read may
 // be well, and one look that succeeds decides.
 func (o Observation) patience(t TargetView) time.Duration {
-	deadline := o.Spec.Plan.Strategy.ProgressDeadline.Duration
+	deadline := o.Spec.Plan.Rollout.ProgressDeadline.Duration
 	if t.lateness() == v1alpha1.ReasonUnobserved {
 		deadline *= UnobservedFactor
 	}
@@ -107,10 +107,10 @@ func (o Observation) lastWrite() time.Time {
 
 // Soak is the soak time of the wave at work.
 func (o Observation) Soak() time.Duration {
-	if CanaryWave(o.Spec.Plan, o.Status.Wave) && o.Spec.Plan.Strategy.Canary.Soak != nil {
-		return o.Spec.Plan.Strategy.Canary.Soak.Duration
+	if wave := int(o.Status.Wave); wave < len(o.Spec.Plan.Waves) {
+		return o.Spec.Plan.Waves[wave].Soak.Duration
 	}
-	return o.Spec.Plan.Strategy.EffectiveSoak()
+	return v1alpha1.DefaultSoak
 }
 
 func (o Observation) checkMessage(target int) string {

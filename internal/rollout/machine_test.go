@@ -246,17 +246,17 @@ func TestGatesOfTheCalendar(t *testing.T) {
 		t.Errorf("the end of the pause has come: got %+v", gate)
 	}
 	for name, tc := range map[string]struct {
-		windows []v1alpha1.MaintenanceWindow
+		windows []v1alpha1.PlannedWindow
 		reason  string
 	}{
 		"no window is named": {nil, ""},
-		"one is open": {[]v1alpha1.MaintenanceWindow{{Schedule: "0 11 * * *",
+		"one is open": {[]v1alpha1.PlannedWindow{{Schedule: "0 11 * * *",
 			Duration: metav1.Duration{Duration: 2 * time.Hour}, TimeZone: "UTC"}}, ""},
-		"one opens later": {[]v1alpha1.MaintenanceWindow{{Schedule: "0 13 * * *",
+		"one opens later": {[]v1alpha1.PlannedWindow{{Schedule: "0 13 * * *",
 			Duration: metav1.Duration{Duration: 2 * time.Hour}, TimeZone: "UTC"}}, v1alpha1.ReasonOutsideWindow},
-		"one can't be read": {[]v1alpha1.MaintenanceWindow{{Schedule: "noon"}}, v1alpha1.ReasonStrategyInvalid},
+		"one can't be read": {[]v1alpha1.PlannedWindow{{Schedule: "noon"}}, v1alpha1.ReasonStrategyInvalid},
 	} {
-		rem.Spec.Plan.Strategy.Windows = tc.windows
+		rem.Spec.Plan.Rollout.Windows = tc.windows
 		if gate := OutsideWindows(rem, noon); gate.Reason != tc.reason || gate.Closed != (tc.reason != "") {
 			t.Errorf("%s: got %+v, want %q", name, gate, tc.reason)
 		}

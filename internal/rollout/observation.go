@@ -139,7 +139,7 @@ type Check struct {
 // A strategy that does, and no answer, is never a pass.
 func (o Observation) verdict() v1alpha1.AnalysisVerdict {
 	switch {
-	case o.Spec.Plan.Strategy.Analysis == nil:
+	case len(o.Spec.Plan.Rollout.Metrics) == 0:
 		return ""
 	case o.Analysis.Verdict == "":
 		return v1alpha1.AnalysisInconclusive
@@ -151,6 +151,6 @@ func (o Observation) verdict() v1alpha1.AnalysisVerdict {
 // BaselineMissing says whether the answer of some metric from before the wave's
 // first write is needed and isn't persisted yet. It can't be had afterwards.
 func (o Observation) BaselineMissing() bool {
-	analysis := o.Spec.Plan.Strategy.Analysis
-	return analysis != nil && !canary.Baselined(analysis.Metrics, o.Status.Analysis, o.Status.Wave, o.Now)
+	metrics := o.Spec.Plan.Rollout.Metrics
+	return len(metrics) > 0 && !canary.Baselined(metrics, o.Status.Analysis, o.Status.Wave, o.Now)
 }

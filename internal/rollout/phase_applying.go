@@ -54,7 +54,7 @@ func (o Observation) firstBatch(m Members) Intent {
 }
 
 func (o Observation) nextBatch(m Members) Intent {
-	room := min(int(o.Spec.Plan.Strategy.MaxInFlight)-len(m.Applied), len(m.Ready))
+	room := min(int(o.Spec.Plan.Rollout.MaxInFlight)-len(m.Applied), len(m.Ready))
 	switch {
 	case room > 0 && o.Open():
 		return o.stay(fmt.Sprintf("writing %d of %d", room, m.total), Intent{Write: m.Ready[:room]})
@@ -182,7 +182,7 @@ func (o Observation) anotherCanary(m Members, here canary.Stage) Intent {
 	}
 	wave := o.Status.Wave
 	var marks []Mark
-	for _, i := range atMost(candidates, o.Spec.Plan.Waves[here.First]) {
+	for _, i := range atMost(candidates, o.Spec.Plan.Waves[here.First].Targets) {
 		marks = append(marks, Mark{Target: i, State: v1alpha1.TargetPending, Wave: &wave})
 	}
 	return o.stay(fmt.Sprintf("%s; drawing %s into the canary", o.noCanaryYet(m),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 const (
@@ -56,14 +57,15 @@ func TestStepApplying(t *testing.T) {
 		"metrics give no answer between waves": {
 			reason: "no answer is never a pass", in: applying(1, target(0, done), target(1, pending)),
 			given: func(o *Observation) {
-				o.Spec.Plan.Strategy.Analysis = &v1alpha1.AnalysisStrategy{}
+				o.Spec.Plan.Rollout.Metrics = []v1alpha1.PlannedMetric{
+					{Name: "errors", SuccessCondition: "sample < 1.0"}}
 				o.Analysis = Analysis{Verdict: v1alpha1.AnalysisInconclusive, Message: "errors: no data"}
 			}, want: "Held w1 AnalysisInconclusive: errors: no data | from Applying | wait 5s"},
 		"metrics are asked how things stand first": {
 			reason: "afterwards it can't be had", in: applying(1, target(0, done), target(1, pending)),
 			given: func(o *Observation) {
-				o.Spec.Plan.Strategy.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{
-					{Name: "errors", SuccessCondition: "sample <= baseline"}}}
+				o.Spec.Plan.Rollout.Metrics = []v1alpha1.PlannedMetric{
+					{Name: "errors", SuccessCondition: "sample <= baseline"}}
 				o.Analysis = Analysis{Verdict: v1alpha1.AnalysisRunning, Wait: time.Second}
 			},
 			want: "Applying w1 WaveInProgress: wave 1 of 2: asking metrics how things stand before the first write | " +
@@ -255,7 +257,7 @@ func TestStepApplying(t *testing.T) {
 			reason: "what is excluded from the first canary may be this one",
 			in: applying(1, target(0, done), target(1, failed, because(v1alpha1.ReasonAdmissionDenied)),
 				target(2, pending, func(t *TargetView) { t.ExcludedFromCanary = true }), target(2, pending)),
-			given: func(o *Observation) { stages(o); o.Spec.Plan.Waves = []int32{1, 2, 3} },
+			given: func(o *Observation) { stages(o); o.Spec.Plan.Waves = fixture.PlannedWaves(1, 2, 3) },
 			want: "Applying w1 WaveInProgress: canary of prod: no canary could be written yet; drawing Deployment " +
 				"shop/c into the canary | mark 2 Pending into w1 | mark 3 Pending into w1"},
 		"all of it is clean by now": {

@@ -119,7 +119,7 @@ func TestStepHeldWithoutAnswer(t *testing.T) {
 	soaking := v1alpha1.PhaseSoaking
 	answers := func(v v1alpha1.AnalysisVerdict) func(*Observation) {
 		return func(o *Observation) {
-			o.Spec.Plan.Strategy.Analysis = &v1alpha1.AnalysisStrategy{}
+			o.Spec.Plan.Rollout.Metrics = []v1alpha1.PlannedMetric{{Name: "errors", SuccessCondition: "sample < 1.0"}}
 			o.Analysis = Analysis{Verdict: v, Message: "errors: no data"}
 		}
 	}

@@ -16,7 +16,7 @@ func stepPlanned(o Observation) Intent {
 		return o.abort()
 	case o.Stop != "":
 		return o.superseded()
-	case o.Spec.Plan.Strategy.Mode == v1alpha1.RemediationDryRun:
+	case o.Spec.Plan.Rollout.Mode == v1alpha1.RemediationDryRun:
 		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun,
 			Message: "trying every fix as a server-side dry run"}
 	case o.settled():
@@ -91,7 +91,7 @@ func stepPreviewing(o Observation) Intent {
 	}
 	if len(pending) > 0 {
 		return Intent{Phase: v1alpha1.PhasePreviewing, Reason: v1alpha1.ReasonDryRun,
-			Preview: atMost(pending, o.Spec.Plan.Strategy.MaxInFlight),
+			Preview: atMost(pending, o.Spec.Plan.Rollout.MaxInFlight),
 			Message: "trying every fix as a server-side dry run"}
 	}
 	if wait > 0 {

@@ -36,7 +36,7 @@ func TestStepPlanned(t *testing.T) {
 			want:  "Superseded w0 PolicyDeleted: the policy is gone | mark 0 Skipped NotAttempted: the policy is gone"},
 		"a dry run": {
 			reason: "it goes its own way", in: situation(v1alpha1.PhasePlanned, 0, target(0, pending)),
-			given: func(o *Observation) { o.Spec.Plan.Strategy.Mode = v1alpha1.RemediationDryRun },
+			given: func(o *Observation) { o.Spec.Plan.Rollout.Mode = v1alpha1.RemediationDryRun },
 			want:  "Previewing w0 DryRun: trying every fix as a server-side dry run"},
 		"all is left to owners": {
 			reason: "there is nothing to approve or to wait for",

@@ -85,7 +85,7 @@ func (o Observation) fail(f failure) Intent {
 	intent := Intent{Phase: v1alpha1.PhaseRollingBack, Wave: o.Status.Wave, Reason: f.reason, Marks: f.marks,
 		FailedIn: f.failedIn, Failed: f.targets(),
 		Message: message + "; " + o.undoing()}
-	if o.Spec.Plan.Strategy.OnFailure == v1alpha1.FailureHold {
+	if o.Spec.Plan.Rollout.OnFailure == v1alpha1.FailureHold {
 		intent.Phase, intent.HeldFrom, intent.Wait = v1alpha1.PhaseHeld, v1alpha1.PhaseVerifying,
 			o.poll(holdPoll, heldLooks)
 		intent.Message = fmt.Sprintf("%s; nothing is undone until a person decides: evenkeel rollout abort undoes it, "+
@@ -128,7 +128,7 @@ func (o Observation) undo(reason, why string) Intent {
 // undoesAll says whether a rollback undoes the writes of the whole plan: the
 // strategy wants it with rollbackScope All, or a person with desiredState Undone.
 func (o Observation) undoesAll() bool {
-	return o.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll || o.Spec.WantsUndone()
+	return o.Spec.Plan.Rollout.RollbackScope == v1alpha1.RollbackAll || o.Spec.WantsUndone()
 }
 
 // undoes says whether a rollback undoes a target's write: those of the wave at
@@ -166,7 +166,7 @@ func stepRollingBack(o Observation) Intent {
 	keep.Stuck, keep.Marks = stuck, marks
 	switch {
 	case len(now) > 0:
-		keep.Revert = atMost(now, o.Spec.Plan.Strategy.MaxInFlight)
+		keep.Revert = atMost(now, o.Spec.Plan.Rollout.MaxInFlight)
 	case len(recovering)+full > 0:
 		keep.Wait = o.poll(verifyPoll, len(recovering)+full)
 	case !nextTry.IsZero():

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/canary"
@@ -21,7 +20,7 @@ func TestStepRollingBack(t *testing.T) {
 		o.Status.Reason, o.Status.Message = v1alpha1.ReasonVerificationFailed, "it failed"
 		return o
 	}
-	all := func(o *Observation) { o.Spec.Plan.Strategy.RollbackScope = v1alpha1.RollbackAll }
+	all := func(o *Observation) { o.Spec.Plan.Rollout.RollbackScope = v1alpha1.RollbackAll }
 	runSteps(t, map[string]step{
 		"the last first, a batch at a time": {
 			reason: "two may be in flight, and earlier waves stay",
@@ -146,10 +145,8 @@ func TestStepRollingBack(t *testing.T) {
 func TestPaceUndo(t *testing.T) {
 	const reverted = v1alpha1.TargetReverted
 	roomFor := func(n int) *canary.Room {
-		most := intstr.FromInt(n)
-		plans := []canary.PlanAtWork{{Name: "p", Targets: 100, Budget: &v1alpha1.BudgetStrategy{MaxUnavailable: &most},
-			InFlight: map[string]int{"shop": 1}}}
-		return canary.RoomFor(plans)
+		return canary.RoomFor([]canary.PlanAtWork{{Name: "p", MaxInFlight: int32(n),
+			InFlight: map[string]int{"shop": 1}}})
 	}
 	for name, tc := range map[string]struct {
 		reason  string
@@ -164,7 +161,7 @@ func TestPaceUndo(t *testing.T) {
 			targets: []TargetView{target(1, verified), target(1, verified), target(1, verified, in("cart"))},
 			taken:   map[string]string{"uid-c": "cart"},
 			barred: []string{
-				"budget.maxUnavailable of plan p (2 of 100 targets) allows 2 in flight over all plans; 2 are", "=",
+				"maxTotalInFlight of plan p allows 2 in flight over all plans; 2 are", "=",
 				""}},
 		"there is room for more than may be in flight": {
 			reason: "its batch is full", most: 9,
@@ -176,7 +173,7 @@ func TestPaceUndo(t *testing.T) {
 			targets: []TargetView{target(1, verified), target(1, verified)},
 			taken:   map[string]string{"uid-b": "shop"},
 			barred: []string{
-				"budget.maxUnavailable of plan p (1 of 100 targets) allows 1 in flight over all plans; 1 are", ""}},
+				"maxTotalInFlight of plan p allows 1 in flight over all plans; 1 are", ""}},
 		"there is no room, and it isn't known why": {
 			reason: "that is said", most: 1, unknown: "budgets couldn't be read",
 			targets: []TargetView{target(1, verified), target(1, verified)},
@@ -186,13 +183,13 @@ func TestPaceUndo(t *testing.T) {
 			targets: []TargetView{target(1, verified), target(1, reverted, recovering(time.Minute))},
 			taken:   map[string]string{},
 			barred: []string{
-				"budget.maxUnavailable of plan p (1 of 100 targets) allows 1 in flight over all plans; 1 are", ""}},
+				"maxTotalInFlight of plan p allows 1 in flight over all plans; 1 are", ""}},
 		"there is no room, and some are in flight": {
 			reason: "they take none: they may be unavailable already", most: 1,
 			targets: []TargetView{target(1, verified), target(1, intended), target(1, written)},
 			taken:   map[string]string{},
 			barred: []string{
-				"budget.maxUnavailable of plan p (1 of 100 targets) allows 1 in flight over all plans; 1 are", "", ""}},
+				"maxTotalInFlight of plan p allows 1 in flight over all plans; 1 are", "", ""}},
 		"nothing of it is due": {
 			reason: "an API error has put it off, or it is another wave's", most: 9,
 			targets: []TargetView{target(1, verified, again(time.Minute)), target(2, verified), target(1, done)},
@@ -227,7 +224,7 @@ func TestAFailedWaveNamesThoseThatFailed(t *testing.T) {
 		for _, onFailure := range []v1alpha1.FailureAction{v1alpha1.FailureHold, ""} {
 			o := situation(phase, 1, target(1, written, unread, applied(100*time.Hour)), target(1, written, clean),
 				target(1, written, sick))
-			o.Spec.Plan.Strategy.OnFailure = onFailure
+			o.Spec.Plan.Rollout.OnFailure = onFailure
 			intent, err := Step(o)
 			if err != nil || !slices.Equal(intent.Failed, []int{2, 0}) || len(intent.Revert) > 0 {
 				t.Errorf("%s, %s: %+v, %v", phase, onFailure, intent, err)

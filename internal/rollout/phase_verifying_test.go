@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
@@ -32,12 +30,12 @@ func TestStepVerifying(t *testing.T) {
 				"for 0s"},
 		"the canary is clean": {
 			reason: "it soaks for its own time", in: verifying(0, target(0, written, clean)),
-			given: func(o *Observation) { o.Spec.Plan.Strategy.Canary.Soak = &metav1.Duration{Duration: time.Hour} },
+			given: func(o *Observation) { o.Spec.Plan.Waves[0].Soak.Duration = time.Hour },
 			want: "Soaking w0 WaveInProgress: canary: verified; soaking for 1h0m0s | mark 0 Verified | " +
 				"healthy for 0s"},
 		"a wave after the canary is clean": {
 			reason: "the canary's time isn't its own", in: verifying(1, target(1, written, clean)),
-			given: func(o *Observation) { o.Spec.Plan.Strategy.Canary.Soak = &metav1.Duration{Duration: time.Hour} },
+			given: func(o *Observation) { o.Spec.Plan.Waves[0].Soak.Duration = time.Hour },
 			want: "Soaking w1 WaveInProgress: wave 1 of 2: verified; soaking for 5m0s | mark 0 Verified | healthy " +
 				"for 0s"},
 		"a batch is clean": {
@@ -80,14 +78,14 @@ func TestStepVerifying(t *testing.T) {
 				"plan/w0/failed 1 | count PlanFailed plan/plan 1 | failed in [\"\"]"},
 		"one violates, and a person is to decide": {
 			reason: "onFailure is Hold", in: verifying(1, target(1, written, violates)),
-			given: func(o *Observation) { o.Spec.Plan.Strategy.OnFailure = v1alpha1.FailureHold },
+			given: func(o *Observation) { o.Spec.Plan.Rollout.OnFailure = v1alpha1.FailureHold },
 			want: "Held w1 VerificationFailed: wave 1 of 2 failed: Deployment shop/a: it has no limits; nothing is " +
 				"undone until a person decides: evenkeel rollout abort undoes it, evenkeel rollout retry verifies " +
 				"it once more | mark 0 Applied StillViolating: it has no limits | count Failed plan/w1/failed 1 " +
 				"shop=1 | count PlanFailed plan/plan 1 shop=1 | failed in [\"shop\"] | from Verifying | wait 5s"},
 		"one violates, and all is to be undone": {
 			reason: "rollbackScope is All", in: verifying(1, target(1, written, violates)),
-			given: func(o *Observation) { o.Spec.Plan.Strategy.RollbackScope = v1alpha1.RollbackAll },
+			given: func(o *Observation) { o.Spec.Plan.Rollout.RollbackScope = v1alpha1.RollbackAll },
 			want: "RollingBack w1 VerificationFailed: wave 1 of 2 failed: Deployment shop/a: it has no limits; " +
 				"undoing all writes of the plan | mark 0 Applied StillViolating: it has no limits | count Failed " +
 				"plan/w1/failed 1 shop=1 | count PlanFailed plan/plan 1 shop=1 | failed in [\"shop\"]"},
@@ -221,7 +219,7 @@ func TestStepSoaking(t *testing.T) {
 	long := func(o *Observation) { o.Status.HealthyTime = ago(5 * time.Minute) }
 	analysis := func(v v1alpha1.AnalysisVerdict, wait time.Duration) func(*Observation) {
 		return func(o *Observation) {
-			o.Spec.Plan.Strategy.Analysis = &v1alpha1.AnalysisStrategy{}
+			o.Spec.Plan.Rollout.Metrics = []v1alpha1.PlannedMetric{{Name: "errors", SuccessCondition: "sample < 1.0"}}
 			o.Analysis = Analysis{Verdict: v, Message: "errors: 3 of 5", Wait: wait}
 		}
 	}

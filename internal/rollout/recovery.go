@@ -19,7 +19,7 @@ func (o *Observation) PaceUndo(room *canary.Room, unknown string) (taken map[str
 	needRoom, begun := o.needRoom()
 	for _, i := range needRoom {
 		t := &o.Targets[i]
-		if len(taken) == int(o.Spec.Plan.Strategy.MaxInFlight) {
+		if len(taken) == int(o.Spec.Plan.Rollout.MaxInFlight) {
 			t.Barred, t.BarredReason = "its batch is full", v1alpha1.ReasonBudgetSpent
 		} else if why := room.Take(t.Object.Namespace); why != "" {
 			t.Barred, t.BarredReason = cmp.Or(unknown, why), v1alpha1.ReasonBudgetSpent
@@ -59,7 +59,7 @@ func (o Observation) recovered() (marks []Mark, recovering []int) {
 		if !t.Recovering {
 			continue
 		}
-		deadline := o.Spec.Plan.Strategy.ProgressDeadline.Duration
+		deadline := o.Spec.Plan.Rollout.ProgressDeadline.Duration
 		switch {
 		case t.Check != nil && t.Check.Result == CheckPassed:
 			marks = append(marks, Mark{Target: i, State: t.State, Recovered: true})

@@ -11,6 +11,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 func TestATargetThatIsSetBackFailsAloneAndIsCounted(t *testing.T) {
@@ -22,8 +23,8 @@ func TestATargetThatIsSetBackFailsAloneAndIsCounted(t *testing.T) {
 		{Object: v1alpha1.ObjectReference{Name: "b", UID: "ub"}, Wave: 1, State: v1alpha1.TargetVerified,
 			Check: &Check{CheckSetBack, v1alpha1.ReasonFighting, "night-job set it back"}},
 	}}
-	o.Spec.Plan.Hash, o.Spec.Plan.Waves = "0123456789abcdef0123", []int32{1, 2}
-	o.Spec.Plan.Strategy.SetDefaults()
+	o.Spec.Plan.Hash, o.Spec.Plan.Waves = "0123456789abcdef0123", fixture.PlannedWaves(1, 2)
+	o.Spec.Plan.Rollout = fixture.Planned(v1alpha1.RemediationAutomatic)
 	o.Status.Phase, o.Status.Wave, o.Status.HealthyTime = v1alpha1.PhaseSoaking, 1, &since
 
 	intent, err := Step(o)

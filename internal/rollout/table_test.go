@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // noon is when every table of this package takes place.
@@ -23,11 +24,11 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func situation(phase v1alpha1.RemediationPhase, wave int32, targets ...TargetView) Observation {
 	o := Observation{Now: noon, UID: "plan", Targets: targets}
 	o.Spec.Plan.Policy.Name = "limits"
-	o.Spec.Plan.Waves = []int32{1, 2, 3}
-	o.Spec.Plan.Strategy = v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic,
-		RemediationStrategySpec: v1alpha1.RemediationStrategySpec{MaxInFlight: 2, OnFailure: v1alpha1.FailureRollback,
-			RollbackScope: v1alpha1.RollbackWave, Soak: &metav1.Duration{Duration: 5 * time.Minute},
-			ProgressDeadline: metav1.Duration{Duration: 10 * time.Minute}}}
+	o.Spec.Plan.Waves = fixture.PlannedWaves(1, 2, 3)
+	fixture.PlannedSoak(&o.Spec.Plan, 5*time.Minute)
+	o.Spec.Plan.Rollout = v1alpha1.PlannedRollout{Mode: v1alpha1.RemediationAutomatic, MaxInFlight: 2,
+		OnFailure: v1alpha1.FailureRollback, RollbackScope: v1alpha1.RollbackWave,
+		ProgressDeadline: metav1.Duration{Duration: 10 * time.Minute}}
 	o.Status.Phase, o.Status.Wave = phase, wave
 	for i := range o.Targets {
 		object := &o.Targets[i].Object

@@ -58,7 +58,7 @@ func (o Observation) landing() (first int, due []int, next time.Time) {
 // for so long after it may have arrived last that its wave is to be undone: those that
 // are written already mustn't stay without anybody looking at them.
 func (o Observation) unfound(m Members) (target int, found bool) {
-	patience := UnobservedFactor * o.Spec.Plan.Strategy.ProgressDeadline.Duration
+	patience := UnobservedFactor * o.Spec.Plan.Rollout.ProgressDeadline.Duration
 	for _, i := range m.Intents {
 		since := o.Targets[i].LandsUntil
 		if since.IsZero() {
@@ -79,5 +79,5 @@ func (o Observation) notFound(target int) Intent {
 	return o.fail(failure{reason: v1alpha1.ReasonNoAnswer, unanswered: true,
 		failedIn: o.places([]Mark{{Target: target}}), message: fmt.Sprintf(
 			"%s: whether its write has happened couldn't be found out within %s; that says nothing of the fix",
-			o.Targets[target].Object.String(), UnobservedFactor*o.Spec.Plan.Strategy.ProgressDeadline.Duration)})
+			o.Targets[target].Object.String(), UnobservedFactor*o.Spec.Plan.Rollout.ProgressDeadline.Duration)})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 func TestVanishedObjectsOfAWave(t *testing.T) {
@@ -27,7 +28,8 @@ func TestVanishedObjectsOfAWave(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := Observation{Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Waves: []int32{10, 100}}},
+			o := Observation{Spec: v1alpha1.RemediationSpec{
+				Plan: v1alpha1.RemediationPlan{Waves: fixture.PlannedWaves(10, 100)}},
 				Status: v1alpha1.RemediationStatus{Wave: tc.wave}}
 			add := func(n int, v TargetView) {
 				v.Wave = tc.wave

@@ -179,7 +179,7 @@ func TestWhatNamespacesSay(t *testing.T) {
 
 	o := situation(v1alpha1.PhaseApplying, 1, target(0, done), target(1, pending), target(2, pending, in("cart")),
 		target(2, pending), target(2, pending, in("")))
-	o.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
+	o.Spec.Plan.Rollout.Mode = v1alpha1.RemediationAutomatic
 	o.Bar(map[string]string{"shop": "open"})
 	var kept []string
 	for _, t := range o.Targets {

@@ -127,7 +127,8 @@ func (r *StatusController) inCatalog(ctx context.Context, p *v1alpha1.ClusterReg
 		return status, status.Ahead.Generation >= p.Generation, nil
 	}
 	named, err := strategy.Read(ctx, r.client, strategy.Named(p))
-	heard := reasonOf(status.Unresolved) == reasonOf(strategy.Resolve(p.DeepCopy(), named))
+	_, problem := strategy.Resolve(p.DeepCopy(), named)
+	heard := reasonOf(status.Unresolved) == reasonOf(problem)
 	return status, heard && status.Generation >= p.Generation, err
 }
 

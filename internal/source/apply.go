@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,39 +15,38 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/kube"
-	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
-// maxParallel is how many policies of a source are written at a time.
+// maxParallel is how many objects of a source are written at a time.
 const maxParallel = 8
 
-// applier writes the policies of one revision.
+// applier writes the policies and strategies of one revision.
 type applier struct {
 	client   client.Client
 	owner    owner
 	revision string
 }
 
-// apply writes what the plan asks for. Every policy is tried first, so that one
+// apply writes what the plan asks for. Every object is tried first, so that one
 // which is refused keeps all others from being written; then all are written, and
 // only then what left the repository is removed: after a crash at any point the
 // next pass does what is left.
 func (a *applier) apply(ctx context.Context, p *changes) error {
-	if err := a.each(p.write, func(want directory.Located) error { return a.try(ctx, want) }); err != nil {
+	if err := a.each(p.write, func(want object) error { return a.try(ctx, want) }); err != nil {
 		return err
 	}
-	if err := a.each(p.write, func(want directory.Located) error { return a.write(ctx, want) }); err != nil {
+	if err := a.each(p.write, func(want object) error { return a.write(ctx, want) }); err != nil {
 		return err
 	}
 	return a.prune(ctx, p.remove)
 }
 
-// each does the same with every policy, and gives one failure for all.
-func (a *applier) each(policies []directory.Located, do func(directory.Located) error) error {
-	results := make([]error, len(policies))
+// each does the same with every object, and gives one failure for all.
+func (a *applier) each(objects []object, do func(object) error) error {
+	results := make([]error, len(objects))
 	var group errgroup.Group
 	group.SetLimit(maxParallel)
-	for i, p := range policies {
+	for i, p := range objects {
 		group.Go(func() error {
 			results[i] = do(p)
 			return nil
@@ -60,9 +58,8 @@ func (a *applier) each(policies []directory.Located, do func(directory.Located) 
 		switch {
 		case err == nil:
 		case refuses(err):
-			p := policies[i]
 			refused = append(refused,
-				problemAt(fileOf(p), 0, fmt.Sprintf("policy %s is refused: %v", p.Definition.Name, err)))
+				problemAt(objects[i].file, 0, fmt.Sprintf("%s is refused: %v", objects[i], err)))
 		default:
 			return err
 		}
@@ -73,7 +70,7 @@ func (a *applier) each(policies []directory.Located, do func(directory.Located) 
 	return nil
 }
 
-// refuses says that it is the policy which the API server or its admission doesn't
+// refuses says that it is the object which the API server or its admission doesn't
 // want, and not who writes it, or when.
 func refuses(err error) bool {
 	switch kube.Classify(err) {
@@ -86,17 +83,13 @@ func refuses(err error) bool {
 	}
 }
 
-func fileOf(p directory.Located) string {
-	return path.Join(p.Dir, path.Base(p.Definition.Spec.Rego.File))
-}
-
-func (a *applier) try(ctx context.Context, want directory.Located) error {
+func (a *applier) try(ctx context.Context, want object) error {
 	_, err := a.send(ctx, want, client.DryRunAll)
 	return err
 }
 
-// write applies one policy, and takes away what others have put into its spec.
-func (a *applier) write(ctx context.Context, want directory.Located) error {
+// write applies one object, and takes away what others have put into its spec.
+func (a *applier) write(ctx context.Context, want object) error {
 	applied, err := a.send(ctx, want)
 	if err != nil {
 		return err
@@ -104,7 +97,7 @@ func (a *applier) write(ctx context.Context, want directory.Located) error {
 	return a.takeOver(ctx, applied, want)
 }
 
-func (a *applier) send(ctx context.Context, want directory.Located, opts ...client.ApplyOption) (
+func (a *applier) send(ctx context.Context, want object, opts ...client.ApplyOption) (
 	*unstructured.Unstructured, error) {
 	object, err := manifest(want, a.owner, a.revision)
 	if err != nil {
@@ -112,36 +105,36 @@ func (a *applier) send(ctx context.Context, want directory.Located, opts ...clie
 	}
 	opts = append(opts, client.FieldOwner(v1alpha1.SourceFieldManager), client.ForceOwnership)
 	if err := a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), opts...); err != nil {
-		return nil, fmt.Errorf("apply policy %s: %w", want.Definition.Name, err)
+		return nil, fmt.Errorf("apply %s: %w", want, err)
 	}
 	return object, nil
 }
 
 // takeOver replaces the spec as a whole where applying has left more in it: lists
 // are merged there, and what somebody else has added stays.
-func (a *applier) takeOver(ctx context.Context, applied *unstructured.Unstructured, want directory.Located) error {
-	var live v1alpha1.ClusterRegoPolicy
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(applied.Object, &live); err != nil {
-		return fmt.Errorf("read policy %s: %w", applied.GetName(), err)
+func (a *applier) takeOver(ctx context.Context, applied *unstructured.Unstructured, want object) error {
+	live := want.kind.empty()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(applied.Object, live); err != nil {
+		return fmt.Errorf("read %s: %w", want, err)
 	}
-	same, err := sameSpec(&live.Spec, &want.Definition.Spec)
+	same, err := sameSpec(specOf(live), want.spec)
 	if err != nil || same {
 		return err
 	}
-	spec, err := authored(&want.Definition.Spec)
+	spec, err := authored(want.spec)
 	if err != nil {
 		return err
 	}
 	patch, err := json.Marshal([]map[string]any{
-		{"op": "test", "path": "/metadata/uid", "value": live.UID},
+		{"op": "test", "path": "/metadata/uid", "value": live.GetUID()},
 		{"op": "replace", "path": "/spec", "value": spec},
 	})
 	if err != nil {
-		return fmt.Errorf("encode policy %s: %w", live.Name, err)
+		return fmt.Errorf("encode %s: %w", want, err)
 	}
-	if err := a.client.Patch(ctx, &live, client.RawPatch(types.JSONPatchType, patch),
+	if err := a.client.Patch(ctx, live, client.RawPatch(types.JSONPatchType, patch),
 		client.FieldOwner(v1alpha1.SourceFieldManager)); err != nil {
-		return fmt.Errorf("replace the spec of policy %s: %w", live.Name, err)
+		return fmt.Errorf("replace the spec of %s: %w", want, err)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestLoadBoundsWhatAFewBytesLeadTo(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := load(t.Context(), tc.files, &v1alpha1.PolicySourceSpec{Path: "hats"})
+			_, _, err := load(t.Context(), tc.files, &v1alpha1.PolicySourceSpec{Path: "hats"})
 			var failed *failure
 			if !errors.As(err, &failed) || failed.reason != v1alpha1.ReasonTooLarge || !failed.stalled ||
 				!strings.HasPrefix(failed.message, tc.says) {
@@ -121,7 +121,7 @@ func TestLoadEndsInTime(t *testing.T) {
 						ctx.err = cause
 					}
 				}}
-				_, err := load(ctx, files, &tc.spec)
+				_, _, err := load(ctx, files, &tc.spec)
 				failed := failureOf(readFailure(err))
 				if err == nil || failed.reason != want || failed.stalled {
 					t.Errorf("%s: got %s: %v", tc.reason, failed.reason, err)

@@ -6,66 +6,67 @@ import (
 	"cmp"
 	"slices"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
-	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
 // changes are what has to be written so that the cluster is as the repository says.
 type changes struct {
-	// write are the policies to be made or changed, and made those of them that
+	// write are the objects to be made or changed, and made those of them that
 	// don't exist yet.
-	write []directory.Located
-	made  map[string]bool
-	// remove are the source's policies that have left the repository.
-	remove []v1alpha1.ClusterRegoPolicy
-	// held is how many policies of the source are in the cluster.
-	held int
-	// unclaimed are the policies that aren't the source's to write.
+	write []object
+	made  map[ref]bool
+	// remove are the source's objects that have left the repository.
+	remove []client.Object
+	// held is how many objects of the source are in the cluster, and empty says that
+	// the repository has none.
+	held  int
+	empty bool
+	// unclaimed are the objects that aren't the source's to write.
 	unclaimed []v1alpha1.SourceProblem
 }
 
 func (p *changes) nothing() bool { return len(p.write)+len(p.remove)+len(p.unclaimed) == 0 }
 
-func (p *changes) names() (made, changed, removed []string) {
+func (p *changes) refs() (made, changed, removed []ref) {
 	for _, w := range p.write {
-		if p.made[w.Definition.Name] {
-			made = append(made, w.Definition.Name)
+		if p.made[w.ref] {
+			made = append(made, w.ref)
 			continue
 		}
-		changed = append(changed, w.Definition.Name)
+		changed = append(changed, w.ref)
 	}
 	for _, r := range p.remove {
-		removed = append(removed, r.Name)
+		removed = append(removed, refTo(r))
 	}
 	return made, changed, removed
 }
 
-// changesOf compares the policies of a repository with those of the cluster. live are
-// all of the cluster's, whoever owns them; inventory are the names that the source
+// changesOf compares the objects of one kind of a repository with those of the cluster. live
+// are all of the cluster's, whoever owns them; inventory are the names that the source
 // last held.
-func changesOf(want []directory.Located, live []v1alpha1.ClusterRegoPolicy, o owner, inventory []string) (
-	*changes, error) {
+func changesOf(want []object, live []client.Object, o owner, inventory []string) (*changes, error) {
 	mine := map[string]bool{}
 	for _, name := range inventory {
 		mine[name] = true
 	}
-	there := map[string]*v1alpha1.ClusterRegoPolicy{}
-	for i := range live {
-		there[live[i].Name] = &live[i]
+	there := map[string]client.Object{}
+	for _, l := range live {
+		there[l.GetName()] = l
 	}
-	out := &changes{made: map[string]bool{}}
+	out := &changes{made: map[ref]bool{}, empty: len(want) == 0}
 	wanted := map[string]bool{}
 	for _, w := range want {
-		name := w.Definition.Name
-		wanted[name] = true
-		found := there[name]
+		wanted[w.name] = true
+		found := there[w.name]
 		if found == nil {
-			out.made[name] = true
+			out.made[w.ref] = true
 			out.write = append(out.write, w)
 			continue
 		}
 		if why := claim(found, o, mine); why != "" {
-			out.unclaimed = append(out.unclaimed, problemAt(w.Dir, 0, why))
+			out.unclaimed = append(out.unclaimed, problemAt(w.dir, 0, why))
 			continue
 		}
 		same, err := inStep(found, w, o)
@@ -77,14 +78,14 @@ func changesOf(want []directory.Located, live []v1alpha1.ClusterRegoPolicy, o ow
 		}
 	}
 	for _, p := range live {
-		if by, _ := namedBy(p.Labels); by != o {
+		if by, _ := namedBy(p.GetLabels()); by != o {
 			continue
 		}
 		out.held++
-		if !wanted[p.Name] {
+		if !wanted[p.GetName()] {
 			out.remove = append(out.remove, p)
 		}
 	}
-	slices.SortFunc(out.remove, func(a, b v1alpha1.ClusterRegoPolicy) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.remove, func(a, b client.Object) int { return cmp.Compare(a.GetName(), b.GetName()) })
 	return out, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
@@ -86,12 +88,14 @@ func TestPlanOf(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p, err := changesOf(tc.want, tc.live, hats, tc.inventory)
+			want, _ := objectsOf(tc.want, nil)
+			p, err := changesOf(want, pointers(tc.live), hats, tc.inventory)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got result
-			got.Made, got.Changed, got.Removed = p.names()
+			made, changed, removed := p.refs()
+			got.Made, got.Changed, got.Removed = names(made), names(changed), names(removed)
 			if len(p.unclaimed) > 0 && strings.Contains(p.unclaimed[0].Message, tc.plan.Unclaimed) {
 				got.Unclaimed = tc.plan.Unclaimed
 			}
@@ -99,5 +103,51 @@ func TestPlanOf(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s%v", tc.reason, diff, p.unclaimed)
 			}
 		})
+	}
+}
+
+// names are those of objects, nil for none.
+func names(refs []ref) []string {
+	if len(refs) == 0 {
+		return nil
+	}
+	return namesOf(refs)
+}
+
+// TestChangesOfStrategies: a strategy of nobody's, or of another source's, is never written over, also where its
+// name was the source's once.
+func TestChangesOfStrategies(t *testing.T) {
+	wanted := func(name string) directory.Strategy {
+		return directory.Strategy{File: "policies/strategies.yaml", Definition: &v1alpha1.RemediationStrategy{
+			ObjectMeta: metav1.ObjectMeta{Name: name}}}
+	}
+	live := func(name string, of *owner) v1alpha1.RemediationStrategy {
+		s := v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{
+			v1alpha1.AnnotationSourcePath: "policies", v1alpha1.AnnotationSourceRevision: "main@sha1:1"}}}
+		if of != nil {
+			s.Labels = of.labels()
+		}
+		return s
+	}
+	caps := owner{"evenkeel-system", "caps"}
+	_, want := objectsOf(nil, []directory.Strategy{wanted("new"), wanted("same"), wanted("nobodys"), wanted("theirs")})
+	p, err := changesOf(want, pointers([]v1alpha1.RemediationStrategy{live("same", &hats), live("nobodys", nil),
+		live("theirs", &caps), live("gone", &hats), live("other", &caps)}), hats, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, changed, removed := p.refs()
+	got := [][]string{names(made), names(changed), names(removed)}
+	if diff := cmp.Diff([][]string{{"strategy new"}, nil, {"strategy gone"}}, got); diff != "" {
+		t.Errorf("made, changed, removed: -want +got\n%s", diff)
+	}
+	var unclaimed []string
+	for _, problem := range p.unclaimed {
+		unclaimed = append(unclaimed, problem.Message)
+	}
+	says := strings.Join(unclaimed, "\n")
+	if len(unclaimed) != 2 || !strings.Contains(says, "strategy nobodys exists and comes from no source") ||
+		!strings.Contains(says, "kubectl annotate remstrategy theirs evenkeel.dev/adopt=evenkeel-system/hats") {
+		t.Errorf("unclaimed: %s", says)
 	}
 }

@@ -62,7 +62,7 @@ func TestConclude(t *testing.T) {
 					metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse,
 						Reason: v1alpha1.ReasonNotCompiling})
 			},
-			seen: observation{changed: []string{"a"}, inventory: []string{"a"}},
+			seen: observation{changed: []ref{{policyKind, "a"}}, inventory: []string{"a"}},
 			want: result{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotCompiling, Revision: old,
 				Attempted: old, Wait: time.Minute}},
 		"a suspended source": {reason: "nothing is looked at",

@@ -21,6 +21,8 @@ type content struct {
 	// signers identifies the keys that its signature was checked with.
 	signers  string
 	policies []directory.Located
+	// strategies are those of the repository, which overrides don't change.
+	strategies []directory.Strategy
 	// partly says that only a part of it may be written.
 	partly bool
 	// inForce are the policies as they were last put into force, by overrides.

@@ -43,21 +43,22 @@ func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen observa
 	case moved, seen.complete && (edited || turned):
 		c.record(after, corev1.EventTypeNormal, v1alpha1.EventPolicySourceApplied,
 			fmt.Sprintf("%s; %d made, %d changed, %d removed%s",
-				inForce(after, seen), len(seen.made), len(seen.changed), len(seen.removed), naming(": ", seen.removed)))
+				inForce(after, seen), len(seen.made), len(seen.changed), len(seen.removed),
+				naming(": ", namesOf(seen.removed))))
 	case !edited:
 		c.announceDrift(after, seen)
 	}
 }
 
-// announceDrift tells whoever looks at a policy why it isn't as they wrote it.
+// announceDrift tells whoever looks at a policy or strategy why it isn't as they wrote it.
 func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen observation) {
-	for i, name := range append(seen.changed[:len(seen.changed):len(seen.changed)], seen.made...) {
+	for i, of := range append(seen.changed[:len(seen.changed):len(seen.changed)], seen.made...) {
 		if i == maxNames {
 			return
 		}
-		policy := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ClusterRegoPolicy",
-			Name: name}
-		c.events.Eventf(policy, src, corev1.EventTypeWarning, v1alpha1.EventPolicyRestored, action, "%s",
+		restored := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: string(of.kind),
+			Name: of.name}
+		c.events.Eventf(restored, src, corev1.EventTypeWarning, v1alpha1.EventPolicyRestored, action, "%s",
 			fmt.Sprintf("restored to revision %s of PolicySource %s: change it in the repository, or by spec.overrides",
 				src.Status.Revision, ownerOf(src)))
 	}

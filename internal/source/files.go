@@ -33,49 +33,58 @@ const (
 
 const extension = ".rego"
 
-// load reads the policies of a repository's directory, each with its directory in
+// load reads the policies and strategies of a repository's directory, each with its place in
 // the repository, while the context lasts. The error is a *failure when the files are
 // to blame. None without an error means that there is no Rego.
-func load(ctx context.Context, files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located, error) {
+func load(ctx context.Context, files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located,
+	[]directory.Strategy, error) {
 	read := &timely{FS: files, ctx: ctx}
-	located, err := loadAll(read, spec)
+	located, strategies, err := loadAll(read, spec)
 	if read.late != nil {
-		return nil, read.late
+		return nil, nil, read.late
 	}
-	return located, err
+	return located, strategies, err
 }
 
-func loadAll(files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located, error) {
+func loadAll(files fs.FS, spec *v1alpha1.PolicySourceSpec) ([]directory.Located, []directory.Strategy, error) {
 	dir := path.Clean(spec.Path)
 	chosen := choice{FS: files, dir: dir, include: spec.Include, exclude: spec.Exclude}
 	if err := chosen.validate(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	read := &survey{files: chosen}
 	if err := read.walk(dir); err != nil || read.modules == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	tree, err := directory.Within(chosen, dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := read.lookAtLibrary(tree.Top, dir); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	located, err := directory.LoadLocated(tree.FS, tree.Root)
+	located, strategies, err := directory.LoadAll(tree.FS, tree.Root)
 	var found *directory.Error
 	if errors.As(err, &found) {
-		return nil, notCompiling(found, tree.Top)
+		return nil, nil, notCompiling(found, tree.Top)
 	}
-	if len(located) > v1alpha1.MaxSourcePolicies {
-		return nil, stalled(v1alpha1.ReasonTooLarge,
-			"%s holds %d policies, and a source may hold %d: split it by spec.path or spec.include",
-			dir, len(located), v1alpha1.MaxSourcePolicies)
+	for i := range strategies {
+		strategies[i].File = path.Join(tree.Top, strategies[i].File)
+		if strategies[i].Definition.Name == v1alpha1.DefaultStrategy {
+			return nil, nil, withProblems(v1alpha1.ReasonRefused, []v1alpha1.SourceProblem{problemAt(
+				strategies[i].File, 0, "the strategy named default is the cluster administrator's, since it applies "+
+					"to every policy that names none: give it another name, and name that in remediation.strategyRef")})
+		}
+	}
+	if max(len(located), len(strategies)) > v1alpha1.MaxSourcePolicies {
+		return nil, nil, stalled(v1alpha1.ReasonTooLarge,
+			"%s holds %d policies and %d strategies, and a source may hold %d of each: split it by spec.path or "+
+				"spec.include", dir, len(located), len(strategies), v1alpha1.MaxSourcePolicies)
 	}
 	for i := range located {
 		located[i].Dir = path.Join(tree.Top, located[i].Dir)
 	}
-	return located, err
+	return located, strategies, err
 }
 
 // choice is a repository's files, as include and exclude choose them. A directory

@@ -84,7 +84,7 @@ func TestLoadFindsThePolicies(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			located, err := load(t.Context(), files, &tc.spec)
+			located, _, err := load(t.Context(), files, &tc.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestLoadNamesFileAndLine(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := load(t.Context(), repository(tc.files), &tc.spec)
+			_, _, err := load(t.Context(), repository(tc.files), &tc.spec)
 			var failed *failure
 			if !errors.As(err, &failed) {
 				t.Fatalf("%s: got %v", tc.reason, err)

@@ -23,17 +23,19 @@ func (c *Controller) hold(ctx context.Context, src *v1alpha1.PolicySource) error
 	return c.patchFinalizers(ctx, src, before)
 }
 
-// finalize lets go of the policies of a source that is being deleted, or removes
+// finalize lets go of the policies and strategies of a source that is being deleted, or removes
 // them, as its spec says where the source is accepted.
 func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) error {
 	before := src.DeepCopy()
 	if !controllerutil.RemoveFinalizer(src, v1alpha1.SourceFinalizer) {
 		return nil
 	}
-	live := &v1alpha1.ClusterRegoPolicyList{}
+	live, shared := &v1alpha1.ClusterRegoPolicyList{}, &v1alpha1.RemediationStrategyList{}
 	o := ownerOf(src)
-	if err := c.reader.List(ctx, live, client.MatchingLabels(o.labels())); err != nil {
-		return fmt.Errorf("list the policies of PolicySource %s: %w", o, err)
+	for _, list := range []client.ObjectList{live, shared} {
+		if err := c.reader.List(ctx, list, client.MatchingLabels(o.labels())); err != nil {
+			return fmt.Errorf("list the policies and strategies of PolicySource %s: %w", o, err)
+		}
 	}
 	writes := &applier{client: c.client, owner: o}
 	kept, stay := orphans(src, c.allowed.Has(src.Namespace))
@@ -41,8 +43,10 @@ func (c *Controller) finalize(ctx context.Context, src *v1alpha1.PolicySource) e
 	if stay {
 		end = writes.release
 	}
-	if err := end(ctx, live.Items); err != nil {
-		return fmt.Errorf("release the policies of PolicySource %s: %w", o, err)
+	for _, objects := range [][]client.Object{pointers(live.Items), pointers(shared.Items)} {
+		if err := end(ctx, objects); err != nil {
+			return fmt.Errorf("release the policies and strategies of PolicySource %s: %w", o, err)
+		}
 	}
 	c.announceEnd(src, live.Items, kept)
 	if err := c.fetcher.Forget(string(src.UID)); err != nil {

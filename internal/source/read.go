@@ -39,7 +39,7 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 		return nil
 	}
 	at.newest = nil
-	policies, err := load(ctx, fetched.Files, &src.Spec)
+	policies, strategies, err := load(ctx, fetched.Files, &src.Spec)
 	if err != nil {
 		return readFailure(err)
 	}
@@ -49,7 +49,8 @@ func (c *Controller) read(ctx context.Context, src *v1alpha1.PolicySource, at *r
 				"put the policies back; to really remove all of this source's policies set spec.maxRemoved: 100%%",
 			fetched.Revision, src.Spec.Path)
 	}
-	at.newest = &content{revision: fetched.Revision, signers: digest(request.Signers), policies: policies}
+	at.newest = &content{revision: fetched.Revision, signers: digest(request.Signers), policies: policies,
+		strategies: strategies}
 	return nil
 }
 

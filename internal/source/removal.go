@@ -5,10 +5,11 @@ package source
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"golang.org/x/sync/errgroup"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -48,7 +49,7 @@ func tooManyRemoved(src *v1alpha1.PolicySource, p *changes, revision string) *fa
 	}
 	var names []string
 	for _, r := range p.remove {
-		names = append(names, r.Name)
+		names = append(names, r.GetName())
 	}
 	return stalled(v1alpha1.ReasonTooManyRemoved,
 		"revision %s would remove %d of %s, and spec.maxRemoved lets %d go at once, so nothing was changed: "+
@@ -73,47 +74,52 @@ func orphans(src *v1alpha1.PolicySource, accepted bool) (why string, stay bool) 
 	return "", false
 }
 
-// prune removes policies; one that somebody has made anew meanwhile stays.
-func (a *applier) prune(ctx context.Context, policies []v1alpha1.ClusterRegoPolicy) error {
-	return all(policies, func(p *v1alpha1.ClusterRegoPolicy) error {
-		err := a.client.Delete(ctx, p, client.Preconditions{UID: &p.UID})
+// prune removes objects; one that somebody has made anew meanwhile stays.
+func (a *applier) prune(ctx context.Context, objects []client.Object) error {
+	return all(objects, func(p client.Object) error {
+		err := a.client.Delete(ctx, p, client.Preconditions{UID: ptr.To(p.GetUID())})
 		if kube.Classify(err) == kube.Conflict {
 			return errConflict
 		}
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("remove policy %s: %w", p.Name, err)
+			return fmt.Errorf("remove %s: %w", refTo(p), err)
 		}
 		return nil
 	})
 }
 
-// release leaves policies in force without an owner. A source of the same name may
+// release leaves objects in force without an owner. A source of the same name may
 // take them over again.
-func (a *applier) release(ctx context.Context, policies []v1alpha1.ClusterRegoPolicy) error {
-	return all(policies, func(p *v1alpha1.ClusterRegoPolicy) error {
-		before := p.DeepCopy()
+func (a *applier) release(ctx context.Context, objects []client.Object) error {
+	return all(objects, func(p client.Object) error {
+		before, _ := p.DeepCopyObject().(client.Object)
 		for _, label := range []string{v1alpha1.LabelSourceName, v1alpha1.LabelSourceNamespace} {
-			delete(p.Labels, label)
+			delete(p.GetLabels(), label)
 		}
-		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.AnnotationAdopt, a.owner.String())
+		annotations := maps.Clone(p.GetAnnotations())
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[v1alpha1.AnnotationAdopt] = a.owner.String()
+		p.SetAnnotations(annotations)
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 		err := a.client.Patch(ctx, p, patch, client.FieldOwner(v1alpha1.SourceFieldManager))
 		if kube.Classify(err) == kube.Conflict {
 			return errConflict
 		}
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("release policy %s: %w", p.Name, err)
+			return fmt.Errorf("release %s: %w", refTo(p), err)
 		}
 		return nil
 	})
 }
 
-// all does the same with every policy, a few at a time.
-func all(policies []v1alpha1.ClusterRegoPolicy, do func(*v1alpha1.ClusterRegoPolicy) error) error {
+// all does the same with every object, a few at a time.
+func all(objects []client.Object, do func(client.Object) error) error {
 	var group errgroup.Group
 	group.SetLimit(maxParallel)
-	for i := range policies {
-		group.Go(func() error { return do(&policies[i]) })
+	for _, o := range objects {
+		group.Go(func() error { return do(o) })
 	}
 	return group.Wait()
 }

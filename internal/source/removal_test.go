@@ -95,7 +95,8 @@ func TestWhatOneRevisionMayRemove(t *testing.T) {
 				}
 			}
 			live = append(live, inCluster("others", func(p *v1alpha1.ClusterRegoPolicy) { p.Labels = nil }))
-			p, err := changesOf(want, live, hats, nil)
+			objects, _ := objectsOf(want, nil)
+			p, err := changesOf(objects, pointers(live), hats, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -60,6 +60,8 @@ func (c *Controller) Register(mgr ctrl.Manager) (err error) {
 					deleting()))).
 		Watches(&v1alpha1.ClusterRegoPolicy{}, handler.EnqueueRequestsFromMapFunc(c.sourcesOf),
 			builder.WithPredicates(contentChanges())).
+		Watches(&v1alpha1.RemediationStrategy{}, handler.EnqueueRequestsFromMapFunc(c.sourcesOf),
+			builder.WithPredicates(contentChanges())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(c.options.Workers, 1)}).
 		Complete(c)
 	if err != nil {
@@ -68,8 +70,8 @@ func (c *Controller) Register(mgr ctrl.Manager) (err error) {
 	return nil
 }
 
-// sourcesOf are the sources that a policy concerns: the one that its labels name,
-// and those that wait for a policy to be theirs.
+// sourcesOf are the sources that a policy or strategy concerns: the one that its labels name,
+// and those that wait for one to be theirs.
 func (c *Controller) sourcesOf(ctx context.Context, policy client.Object) []ctrl.Request {
 	wanted := map[types.NamespacedName]bool{}
 	if o, owned := namedBy(policy.GetLabels()); owned {
@@ -105,7 +107,7 @@ func deleting() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetDeletionTimestamp() != nil })
 }
 
-// contentChanges lets through what changes a policy but its status, which others
+// contentChanges lets through what changes a policy or strategy but its status, which others
 // write often.
 func contentChanges() predicate.Predicate {
 	return predicate.Funcs{

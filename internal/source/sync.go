@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,9 +29,9 @@ type observation struct {
 	revision       string
 	// inventory are the source's policies in the cluster; nil when not known.
 	inventory []string
-	// made, changed and removed are the policies that were written.
-	made, changed, removed []string
-	// kept counts policies that have left the repository and stay.
+	// made, changed and removed are the policies and strategies that were written.
+	made, changed, removed []ref
+	// kept counts policies and strategies that have left the repository and stay.
 	kept int
 	// inForce is the revision that was brought into force or found so; empty for none.
 	inForce string
@@ -167,56 +168,64 @@ func (c *Controller) bring(ctx context.Context, src *v1alpha1.PolicySource, want
 	return c.put(ctx, src, wanted, want, seen)
 }
 
-// put makes the cluster have these policies, which are a revision's with its overrides.
+// put makes the cluster have these policies, which are a revision's with its overrides, and the
+// revision's strategies.
 func (c *Controller) put(ctx context.Context, src *v1alpha1.PolicySource, of *content,
 	want []directory.Located, seen *observation) error {
+	policies, strategies := objectsOf(want, of.strategies)
 	// The cache tells that there is nothing to do; what there is to do the API
 	// server tells itself, since the cache may be behind.
-	p, err := c.changes(ctx, c.client, src, want)
-	if err == nil && !p.nothing() {
-		p, err = c.changes(ctx, c.reader, src, want)
+	p, s, err := c.changes(ctx, c.client, src, policies, strategies)
+	if err == nil && !(p.nothing() && s.nothing()) {
+		p, s, err = c.changes(ctx, c.reader, src, policies, strategies)
 	}
 	if err != nil {
 		return err
 	}
-	if len(p.unclaimed) > 0 {
-		return withProblems(v1alpha1.ReasonPolicyConflict, p.unclaimed)
+	if unclaimed := slices.Concat(p.unclaimed, s.unclaimed); len(unclaimed) > 0 {
+		return withProblems(v1alpha1.ReasonPolicyConflict, unclaimed)
 	}
 	if why := tooManyRemoved(src, p, of.revision); why != nil {
 		return why
 	}
-	inventory := namesOf(want)
+	inventory := make([]string, 0, len(policies))
+	for _, policy := range policies {
+		inventory = append(inventory, policy.name)
+	}
 	if !prunes(src) {
 		for _, left := range p.remove {
-			inventory = append(inventory, left.Name)
+			inventory = append(inventory, left.GetName())
 		}
 		slices.Sort(inventory)
-		seen.kept, p.remove = len(p.remove), nil
+		seen.kept, p.remove, s.remove = len(p.remove)+len(s.remove), nil, nil
 	}
+	// A strategy is there before the policies that name it, and goes after them.
+	all := &changes{write: append(s.write, p.write...), remove: append(p.remove, s.remove...), made: s.made}
+	maps.Copy(all.made, p.made)
 	writes := &applier{client: c.client, owner: ownerOf(src), revision: of.revision}
-	if err := writes.apply(ctx, p); err != nil {
+	if err := writes.apply(ctx, all); err != nil {
 		return err
 	}
 	of.inForce, of.overrides = want, src.Spec.Overrides
 	seen.inventory, seen.inForce = inventory, of.revision
-	seen.made, seen.changed, seen.removed = p.names()
+	seen.made, seen.changed, seen.removed = all.refs()
 	return nil
 }
 
-// changes compares the policies of a revision with those that a reader gives.
+// changes compares the policies and strategies of a revision with those that a reader gives.
 func (c *Controller) changes(ctx context.Context, reader client.Reader, src *v1alpha1.PolicySource,
-	want []directory.Located) (*changes, error) {
-	live := &v1alpha1.ClusterRegoPolicyList{}
+	policies, strategies []object) (ofPolicies, ofStrategies *changes, err error) {
+	live, shared := &v1alpha1.ClusterRegoPolicyList{}, &v1alpha1.RemediationStrategyList{}
 	if err := reader.List(ctx, live); err != nil {
-		return nil, fmt.Errorf("list policies: %w", err)
+		return nil, nil, fmt.Errorf("list policies: %w", err)
 	}
-	return changesOf(want, live.Items, ownerOf(src), src.Status.Inventory)
-}
-
-func namesOf(policies []directory.Located) []string {
-	names := make([]string, len(policies))
-	for i, p := range policies {
-		names[i] = p.Definition.Name
+	if err := reader.List(ctx, shared); err != nil {
+		return nil, nil, fmt.Errorf("list strategies: %w", err)
 	}
-	return names
+	ofPolicies, err = changesOf(policies, pointers(live.Items), ownerOf(src), src.Status.Inventory)
+	if err != nil {
+		return nil, nil, err
+	}
+	ofStrategies, err = changesOf(strategies, pointers(shared.Items), ownerOf(src), nil)
+	return ofPolicies, ofStrategies, err
 }

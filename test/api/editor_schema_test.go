@@ -137,8 +137,8 @@ func TestTheSchemasForEditorsFindMistakes(t *testing.T) {
 		"an unknown value": {func(c map[string]any) { c["severity"] = "Hgh" }, "must be one of"},
 		"a match that is missing": {func(c map[string]any) { delete(c, "match") },
 			"match is required"},
-		"a number as a count or a share": {func(c map[string]any) {
-			c["remediation"] = map[string]any{"mode": "DryRun", "budget": map[string]any{"maxUnavailable": 3}}
+		"a strategy that is named": {func(c map[string]any) {
+			c["remediation"] = map[string]any{"mode": "DryRun", "strategyRef": map[string]any{"name": "careful"}}
 		}, ""},
 	}
 	for name, tt := range tests {

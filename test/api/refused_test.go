@@ -38,9 +38,6 @@ func refusalOf(t *testing.T, kind string, object client.Object) string {
 }
 
 func TestTheSchemaRefusesPolicies(t *testing.T) {
-	strategy := func(change func(*v1alpha1.RolloutStrategy)) func(*v1alpha1.ClusterRegoPolicy) {
-		return func(p *v1alpha1.ClusterRegoPolicy) { change(&p.Spec.Remediation.RolloutStrategy) }
-	}
 	for name, tc := range map[string]struct {
 		change func(*v1alpha1.ClusterRegoPolicy)
 		want   string
@@ -77,24 +74,8 @@ func TestTheSchemaRefusesPolicies(t *testing.T) {
 		"that matches every kind":     {fixture.Kinds("", "*"), "name the kinds"},
 		"of unknown enforcement":      {fixture.Enforced("Block"), "spec.admission.action"},
 		"of unknown remediation mode": {fixture.Remediated("Sometimes"), "spec.remediation.mode"},
-		"whose waves leave targets out": {
-			strategy(fixture.Waves("5%", "50%")), `waves must end with "100%"`},
-		"whose waves end with a count": {strategy(func(s *v1alpha1.RolloutStrategy) {
-			s.Waves = []intstr.IntOrString{intstr.FromInt32(100)}
-		}), `waves must end with "100%"`},
-		"whose wave is no share": {
-			strategy(fixture.Waves("5 percent", "100%")), "should match '^([1-9][0-9]?|100)%$'"},
-		"whose canary is no share": {strategy(func(s *v1alpha1.RolloutStrategy) {
-			s.Canary.Size = ptr.To(intstr.FromString("0%"))
-		}), "spec.remediation.canary.size"},
-		"whose breaker could never open": {strategy(func(s *v1alpha1.RolloutStrategy) {
-			s.Breaker.Window.Duration = 1
-		}), "spec.remediation.breaker.window"},
-		"that refers to a strategy and has one itself": {func(p *v1alpha1.ClusterRegoPolicy) {
-			fixture.Following("DryRun", "careful")(p)
-			fixture.Concurrent(3)(&p.Spec.Remediation.RolloutStrategy)
-		}, "strategyRef and a strategy of the policy's own exclude each other"},
-		"with too many writes at once": {strategy(fixture.Concurrent(101)), "maxInFlight"},
+		"with a setting of a strategy": {func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.RemovedSoak = "1m" },
+			"soak is gone from policies: set soak in the steps of the RemediationStrategy that strategyRef names"},
 		"whose name is too long for those built from it": {func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Name = strings.Repeat("n", 53)
 		}, "at most 52 characters"},
@@ -205,5 +186,40 @@ func TestTheSchemaRefusesPolicySources(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestTheSchemaRefusesStrategies(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*fixture.Rollout)
+		want   string
+	}{
+		"that can be followed":         {fixture.Waves("5%", "50%"), ""},
+		"with a step that is no share": {fixture.Waves("5 percent"), "should match"},
+		"with a step behind all":       {fixture.Waves("100%", "100%"), "no step may follow one of 100%"},
+		"with a selector behind the canary": {func(s *fixture.Rollout) {
+			s.Steps[1].Selector = &v1alpha1.TargetSelector{}
+		}, "only the first step"},
+		"with a selector of the canary": {func(s *fixture.Rollout) {
+			s.Steps[0].Selector = &v1alpha1.TargetSelector{}
+		}, ""},
+		"whose breaker could never open": {func(s *fixture.Rollout) {
+			s.Breaker.Window.Duration = 1
+		}, "spec.breaker.window"},
+		"with too many writes at once": {fixture.Concurrent(101), "maxInFlight must be a count from 1 to 100"},
+		"with a share of writes at once": {func(s *fixture.Rollout) {
+			s.MaxInFlight = ptr.To(intstr.FromString("5%"))
+		}, ""},
+		"with an old name of a field": {func(s *fixture.Rollout) {
+			s.RemovedSoak = "1m"
+		}, "soak is gone: set soak in the steps"},
+		"with waves, which they had once": {func(s *fixture.Rollout) {
+			s.RemovedWaves = []intstr.IntOrString{intstr.FromInt32(1)}
+		}, "waves is gone: set steps"},
+	} {
+		got := refusalOf(t, "RemediationStrategy", fixture.Strategy("schema", tc.change))
+		if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
 	}
 }

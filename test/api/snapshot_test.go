@@ -9,25 +9,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 )
 
 // bare asks for all that has defaults of its own, and gives none of them.
-func bare() v1alpha1.RolloutStrategy {
-	return v1alpha1.RolloutStrategy{RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
+func bare() v1alpha1.RemediationStrategySpec {
+	return v1alpha1.RemediationStrategySpec{
 		Windows: []v1alpha1.MaintenanceWindow{{Schedule: "0 22 * * *"}},
 		Analysis: &v1alpha1.AnalysisStrategy{
 			Metrics: []v1alpha1.AnalysisMetric{{Name: "errors", Query: "q", SuccessCondition: "sample < 1.0"}}},
 		Breaker: v1alpha1.BreakerStrategy{SLO: &v1alpha1.SLOStrategy{Query: "q", Objective: "99.9"}},
-	}}
+	}
 }
 
 // TestAPlansStrategyNeedsNoDefault: a plan is made with a strategy that is resolved, and
 // stored. Read again, by a version with other defaults say, nothing of it is absent that
 // has a default.
 func TestAPlansStrategyNeedsNoDefault(t *testing.T) {
-	resolved := bare()
-	resolved.SetDefaults()
-	text, err := json.Marshal(resolved)
+	strategy, policy := bare(), v1alpha1.PolicyRemediation{}
+	strategy.SetDefaults()
+	policy.SetDefaults()
+	text, err := json.Marshal(canary.Rollout(policy, &strategy, 20))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,17 +40,14 @@ func TestAPlansStrategyNeedsNoDefault(t *testing.T) {
 	// What bare leaves out, as it is written down. A change of a default changes this list,
 	// and no plan that exists.
 	want := map[string]any{
-		"mode": "Disabled", "allowedActions": []any{"Patch"}, "canary": map[string]any{"size": 1.0},
-		"waves":       []any{"5%", "25%", "100%"},
-		"maxInFlight": 10.0, "soak": "1m0s", "progressDeadline": "10m0s", "retryLimit": 5.0,
-		"windows": []any{map[string]any{"schedule": "0 22 * * *", "duration": "0s", "timeZone": "UTC"}},
-		"analysis": map[string]any{"metrics": []any{map[string]any{
+		"mode": "Disabled", "allowedActions": []any{"Patch"}, "maxInFlight": 10.0, "progressDeadline": "10m0s",
+		"retryLimit": 5.0,
+		"windows":    []any{map[string]any{"schedule": "0 22 * * *", "duration": "0s", "timeZone": "UTC"}},
+		"metrics": []any{map[string]any{
 			"name": "errors", "query": "q", "successCondition": "sample < 1.0", "interval": "30s", "samples": 3.0,
-		}}},
-		"approval": map[string]any{"timeout": "24h0m0s"}, "onFailure": "Rollback", "rollbackScope": "Wave",
+		}},
+		"approvalTimeout": "24h0m0s", "escalationDeadline": "30m0s", "onFailure": "Rollback", "rollbackScope": "Wave",
 		"managedObjects": "Notify",
-		"escalation":     map[string]any{"deadline": "30m0s"},
-		"history":        map[string]any{"limit": 10.0, "maxAge": "720h0m0s"},
 		"breaker": map[string]any{
 			"consecutiveFailures": 3.0, "failurePercent": 20.0, "minSamples": 5.0, "window": "30m0s",
 			"cooldown": "30m0s",
@@ -63,8 +62,7 @@ func TestAPlansStrategyNeedsNoDefault(t *testing.T) {
 
 // TestDefaultsAreResolvedOnce: resolving what is resolved changes nothing.
 func TestDefaultsAreResolvedOnce(t *testing.T) {
-	once := v1alpha1.ClusterRegoPolicy{
-		Spec: v1alpha1.RegoPolicySpec{Remediation: v1alpha1.PolicyRemediation{RolloutStrategy: bare()}}}
+	once := bare()
 	once.SetDefaults()
 	twice := once.DeepCopy()
 	twice.SetDefaults()

@@ -28,8 +28,8 @@ func forgery(name, policy string, victim *appsv1.Deployment) (*v1alpha1.Remediat
 		Spec: v1alpha1.RemediationSpec{
 			Plan: v1alpha1.RemediationPlan{
 				Policy: v1alpha1.PlannedPolicy{Name: policy, UID: "forged", Revision: "forged"}, Hash: "forged",
-				Targets: 1, Waves: []int32{1}, Slices: []string{name + "-0"}}}}
-	rem.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
+				Targets: 1, Waves: fixture.PlannedWaves(1), Slices: []string{name + "-0"}}}}
+	rem.Spec.Plan.Rollout.Mode = v1alpha1.RemediationAutomatic
 	slice := &v1alpha1.RemediationSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name + "-0", Labels: map[string]string{

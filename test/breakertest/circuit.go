@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/breaker"
 	"evenkeel.dev/evenkeel/internal/breaker/circuit"
 	"evenkeel.dev/evenkeel/internal/rollout"
+	"evenkeel.dev/evenkeel/test/fixture"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -82,7 +83,7 @@ func New(t *testing.T, kept ...*v1alpha1.RemediationBreaker) *Circuit {
 		Findings: c.Scan, Analyzer: c.Answers,
 		Clock: c.Time, Events: events.NewRecorder(recorder), Metrics: c.registry}
 	c.With(func(*breaker.Options) {})
-	c.Policy("missing", func(*v1alpha1.RolloutStrategy) {})
+	c.Policy("missing", func(*fixture.Rollout) {})
 	c.Catalog.MarkComplete()
 	return c
 }
@@ -130,7 +131,7 @@ func (c *Circuit) Figures(name string) map[string]float64 {
 }
 
 // Policy puts the policy "tags" in force; another message is another revision.
-func (c *Circuit) Policy(message string, change func(*v1alpha1.RolloutStrategy)) {
+func (c *Circuit) Policy(message string, change func(*fixture.Rollout)) {
 	c.Helper()
 	p := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid", Generation: 1},
 		Spec: v1alpha1.RegoPolicySpec{
@@ -139,9 +140,12 @@ func (c *Circuit) Policy(message string, change func(*v1alpha1.RolloutStrategy))
 					"\" if not input.object.metadata.labels.tag\n"},
 			Match: v1alpha1.Match{
 				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap"}}}}}}
-	p.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
-	change(&p.Spec.Remediation.RolloutStrategy)
+	r := fixture.Rollout{Mode: v1alpha1.RemediationAutomatic}
+	change(&r)
+	p.Spec.Remediation.Mode = r.Mode
 	p.SetDefaults()
+	c.Must(c.Catalog.SetStrategy(&v1alpha1.RemediationStrategy{
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.DefaultStrategy}, Spec: r.RemediationStrategySpec}))
 	if err := c.Catalog.Set(p); err != nil {
 		c.Fatal(err)
 	}
@@ -153,9 +157,8 @@ func (c *Circuit) Plan(name string) *v1alpha1.Remediation {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RemediationSpec{
 		Plan: v1alpha1.RemediationPlan{
 			Policy: v1alpha1.PlannedPolicy{Name: "tags", UID: "policy-uid", Revision: c.Revision("tags")}, Hash: name,
-			Waves:    []int32{1},
-			Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}}}}
-	rem.Spec.Plan.Strategy.SetDefaults()
+			Waves:   fixture.PlannedWaves(1),
+			Rollout: fixture.Planned(v1alpha1.RemediationAutomatic)}}}
 	return rem
 }
 

@@ -8,10 +8,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/test/faultproxy"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 var _ = Describe("A neighbour is down in the middle of a wave", func() {
@@ -38,9 +38,7 @@ var _ = Describe("A neighbour is down in the middle of a wave", func() {
 			manager := suite.StartManager(ctx, "--prometheus-url="+prometheus.URL)
 			e := begin("Prometheus killed mid-wave, started again later", manager)
 			r := e.roll(ctx, fixable{6})
-			r.policyOf.Spec.Remediation.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{
-				Name: "one", Query: "vector(1)", SuccessCondition: "sample == 1.0",
-				Interval: metav1.Duration{Duration: time.Second}, Samples: 2}}}
+			fixture.Rolled(r.policyOf, fixture.Metric("one", "vector(1)", "sample == 1.0"))
 			killed := manager.Proxy.Nth(2, r.target,
 				faultproxy.Fault{After: func(faultproxy.Request, faultproxy.Answer) {
 					defer GinkgoRecover()

@@ -43,7 +43,7 @@ var _ = Describe("The install default, with cert-manager", Ordered, func() {
 		policy := fixture.Policy("certified", "certified", fixture.RequireTemplateLabel("team", "core"),
 			fixture.Kinds("", "Pod"),
 			fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny), fixture.OnFailure(v1alpha1.FailurePolicyFail))
-		Expect(api.Create(ctx, policy)).To(Succeed())
+		createPolicy(ctx, policy)
 		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(api.Delete(ctx, policy))).To(Succeed()) })
 		Eventually(ctx, func() error {
 			return api.Create(ctx, fixture.Deployment("certified", "bad"), client.DryRunAll)

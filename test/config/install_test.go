@@ -95,7 +95,7 @@ var _ = Describe("The install self-signed", Ordered, func() {
 		"is complete", func(ctx context.Context) {
 		Expect(api.Create(ctx, fixture.Deployment("walk", "old"))).To(Succeed())
 		policy := labelPolicy(v1alpha1.RemediationAutomatic)
-		Expect(api.Create(ctx, policy)).To(Succeed())
+		createPolicy(ctx, policy)
 
 		Eventually(ctx, func() error {
 			return api.Create(ctx, fixture.Deployment("walk", "new"), client.DryRunAll)
@@ -183,6 +183,15 @@ func labelPolicy(mode v1alpha1.RemediationMode) *v1alpha1.ClusterRegoPolicy {
 		fixture.Kinds("", "Pod"), fixture.Unselected, fixture.Enforced(v1alpha1.AdmissionDeny),
 		fixture.OnFailure(v1alpha1.FailurePolicyFail),
 		fixture.Remediated(mode))
+}
+
+// createPolicy creates a policy with the strategy that it follows.
+func createPolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) {
+	GinkgoHelper()
+	if s := fixture.StrategyOf(p); s != nil {
+		Expect(client.IgnoreAlreadyExists(api.Create(ctx, s))).To(Succeed())
+	}
+	Expect(api.Create(ctx, p)).To(Succeed())
 }
 
 // planOf is the phase of the policy's only plan, with what it says.

@@ -27,7 +27,7 @@ var _ = Describe("An install that is removed in the worst order", func() {
 			server := startManager(ctx)
 			policy := labelPolicy(v1alpha1.RemediationDisabled)
 			policy.Spec.Match.Namespaces = []string{"shop"}
-			Expect(api.Create(ctx, policy)).To(Succeed())
+			createPolicy(ctx, policy)
 			try := func() error { return api.Create(ctx, fixture.Deployment("shop", "new"), client.DryRunAll) }
 			Eventually(ctx, try).Should(MatchError(ContainSubstring("label team is missing")))
 

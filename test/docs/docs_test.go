@@ -152,16 +152,14 @@ func TestTheExampleOfMetricsCanBeAskedAndJudged(t *testing.T) {
 	if !found || !opened || !closed {
 		t.Fatal("docs/write-a-policy.md has no example of metrics")
 	}
-	var example struct {
-		Remediation v1alpha1.RolloutStrategy `json:"remediation"`
-	}
+	var example v1alpha1.RemediationStrategy
 	if err := yaml.UnmarshalStrict([]byte(text), &example); err != nil {
 		t.Fatal(err)
 	}
-	if example.Remediation.Analysis == nil {
+	if example.Spec.Analysis == nil {
 		t.Fatal("the example names no metric")
 	}
-	for _, p := range canary.Validate(&example.Remediation) {
+	for _, p := range canary.Validate(&example.Spec) {
 		t.Errorf("docs/write-a-policy.md: %v", p)
 	}
 }

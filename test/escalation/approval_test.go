@@ -21,7 +21,7 @@ var _ = Describe("A plan that nobody answers", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
 		const timeout = 2 * time.Second
 		policy := fixture.Policy(namespace, namespace, fixture.FixState, owner("shop"),
-			fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
+			fixture.Remediated(v1alpha1.RemediationManual, func(s *fixture.Rollout) {
 				s.Approval.Timeout = metav1.Duration{Duration: timeout}
 			}))
 		suite.CreatePolicy(ctx, policy)

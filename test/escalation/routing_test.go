@@ -41,7 +41,7 @@ func heldByBreaker(ctx context.Context, about string) *v1alpha1.ClusterRegoPolic
 	namespace := suite.Namespace(ctx, about)
 	suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
 	policy := fixture.Policy(namespace, namespace, fixture.FixState, owner("shop"),
-		fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
+		fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *fixture.Rollout) {
 			s.Escalation.Deadline = metav1.Duration{Duration: time.Second}
 		}))
 	force(ctx, v1alpha1.PolicyBreakerPrefix+policy.Name,
@@ -80,7 +80,7 @@ var _ = Describe("What an Alertmanager is told to leave out", func() {
 
 	It("a failed wave that is held pages, though the breaker that it opened fires too", func(ctx context.Context) {
 		policy := harm(ctx, suite.Namespace(ctx, "failed-wave"))
-		policy.Spec.Remediation.OnFailure = v1alpha1.FailureHold
+		fixture.Rolled(policy, func(s *fixture.Rollout) { s.OnFailure = v1alpha1.FailureHold })
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseHeld)
 		labels := map[string]string{"alertname": "EvenkeelWaveFailed", "policy": policy.Name}
@@ -175,7 +175,7 @@ var _ = Describe("A plan that lacks permissions", func() {
 			}
 			suite.Create(ctx, service)
 			policy := fixture.Policy(namespace, namespace, ownService, fixture.Kinds("", "Service"), owner("shop"),
-				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
+				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *fixture.Rollout) {
 					s.Escalation.Deadline = metav1.Duration{Duration: 2 * time.Second}
 				}))
 			suite.CreatePolicy(ctx, policy)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -22,6 +24,7 @@ func Sharing() (*v1alpha1.ClusterRegoPolicy, *v1alpha1.RemediationStrategy) {
 	s := &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: "one", Generation: 2,
 		Annotations: map[string]string{
 			v1alpha1.AnnotationAuthor: "sue", v1alpha1.AnnotationAuthors: `{"users":["ann","sue"],"generation":2}`}},
-		Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: 1, Soak: &metav1.Duration{Duration: time.Hour}}}
+		Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: ptr.To(intstr.FromInt32(1)),
+			Steps: []v1alpha1.RolloutStep{{Targets: intstr.FromInt32(1), Soak: &metav1.Duration{Duration: time.Hour}}}}}
 	return p, s
 }

@@ -111,7 +111,7 @@ var _ = Describe("A fix that evicts Pods", func() {
 		func(ctx context.Context) {
 			suite.Create(ctx, budget)
 			taint(ctx)
-			fixture.Deadline(3 * time.Second)(&policy.Spec.Remediation.RolloutStrategy)
+			fixture.Rolled(policy, fixture.Deadline(3*time.Second))
 			suite.CreatePolicy(ctx, policy)
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)
 			record := suite.RecordOf(ctx, rem, pod.Name)
@@ -206,7 +206,7 @@ var _ = Describe("A fix of the status", func() {
 	ready := map[string]any{"daysLeft": int64(5),
 		"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Issued",
 			"message": "up to date"}}}
-	policyWith := func(condition string, strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
+	policyWith := func(condition string, strategy ...func(*fixture.Rollout)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, fixture.Acts(due, fmt.Sprintf(addCondition, condition)),
 			fixture.Kinds("verbs.example.com", "Certificate"),
 			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))

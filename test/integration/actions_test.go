@@ -35,10 +35,9 @@ const (
 )
 
 // canaryOf sets the number of canaries.
-func canaryOf(n int) func(*v1alpha1.RolloutStrategy) {
-	return func(s *v1alpha1.RolloutStrategy) {
-		size := intstr.FromInt32(int32(n))
-		s.Canary.Size = &size
+func canaryOf(n int) func(*fixture.Rollout) {
+	return func(s *fixture.Rollout) {
+		s.Steps[0].Targets = intstr.FromInt32(int32(n))
 	}
 }
 
@@ -65,7 +64,7 @@ var _ = Describe("The verbs of a fix", func() {
 	var namespace string
 	BeforeEach(func(ctx context.Context) { namespace = suite.Namespace(ctx, "verbs") })
 
-	over := func(group, kind, rego string, strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
+	over := func(group, kind, rego string, strategy ...func(*fixture.Rollout)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, rego, fixture.Kinds(group, kind),
 			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
@@ -121,7 +120,7 @@ var _ = Describe("The verbs of a fix", func() {
 	})
 
 	Describe("create", func() {
-		create := []func(*v1alpha1.RolloutStrategy){fixture.Allowing(v1alpha1.ActionCreate, v1alpha1.ActionPatch),
+		create := []func(*fixture.Rollout){fixture.Allowing(v1alpha1.ActionCreate, v1alpha1.ActionPatch),
 			fixture.Deadline(4 * time.Second)}
 		noteOf := func(name string) *corev1.ConfigMap {
 			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "note-" + name}}
@@ -197,7 +196,7 @@ var _ = Describe("The verbs of a fix", func() {
 	})
 
 	Describe("delete", func() {
-		deleting := []func(*v1alpha1.RolloutStrategy){
+		deleting := []func(*fixture.Rollout){
 			fixture.Allowing(v1alpha1.ActionDelete), fixture.Deadline(4 * time.Second), canaryOf(2)}
 		BeforeEach(func(ctx context.Context) {
 			grantVerbs(ctx, namespace, "", "configmaps", "get", "create", "delete")

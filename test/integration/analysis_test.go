@@ -138,8 +138,8 @@ var _ = Describe("A rollout that is judged by metrics", func() {
 		func(ctx context.Context, query, condition, field, why string) {
 			policy := fixture.Policy(namespace, namespace, fixture.FixState,
 				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Metric("errors", query, condition)))
-			awaitRefusal(ctx, policy,
-				And(ContainSubstring("spec.remediation.analysis.metrics[0]."+field), ContainSubstring(why)))
+			awaitRefusal(ctx, fixture.StrategyOf(policy),
+				And(ContainSubstring("spec.analysis.metrics[0]."+field), ContainSubstring(why)))
 		},
 		Entry("CEL that can't be read", "up", "sample <", "successCondition", "Syntax error"),
 		Entry("CEL that is no condition", "up", "sample + 1", "successCondition", "must be true or false"),

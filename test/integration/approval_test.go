@@ -130,15 +130,17 @@ var _ = Describe("A plan in mode Manual", func() {
 		namespace, policy string
 		ann, bob          client.Client
 	)
-	distinct := func(s *v1alpha1.RolloutStrategy) { s.Approval.RequireDistinctApprover = true }
+	distinct := func(s *fixture.Rollout) { s.Approval.RequireDistinctApprover = true }
 	// planned makes ann the author of a policy with three violating objects, and
 	// waits for its plan.
-	planned := func(ctx context.Context, modifiers ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.Remediation {
+	planned := func(ctx context.Context, modifiers ...func(*fixture.Rollout)) *v1alpha1.Remediation {
 		GinkgoHelper()
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		suite.CleanUp(policy)
-		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.FixState,
-			fixture.Remediated(v1alpha1.RemediationManual, modifiers...)))).To(Succeed())
+		p := fixture.Policy(policy, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationManual, modifiers...))
+		suite.Create(ctx, fixture.StrategyOf(p))
+		Expect(ann.Create(ctx, p)).To(Succeed())
 		return suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
 	}
 	waitsOn := func(ctx context.Context, rem *v1alpha1.Remediation) {
@@ -260,7 +262,7 @@ var _ = Describe("A plan in mode Manual", func() {
 		})
 
 	It("tells people when nobody answers in time, and takes a late answer", func(ctx context.Context) {
-		rem := planned(ctx, func(s *v1alpha1.RolloutStrategy) {
+		rem := planned(ctx, func(s *fixture.Rollout) {
 			s.Approval.Timeout = metav1.Duration{Duration: 3 * time.Second}
 		})
 		Eventually(ctx, func(g Gomega) {

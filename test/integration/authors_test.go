@@ -53,7 +53,7 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		namespace, policy string
 		ann, bob, cid     client.Client
 	)
-	distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
+	distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *fixture.Rollout) {
 		s.Approval.RequireDistinctApprover = true
 	})
 	wrote := func(ctx context.Context) record.Record { return record.Of(suite.Policy(ctx, policy)) }
@@ -68,7 +68,9 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		userWith(ctx, "bob", "evenkeel-approver")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 1)...)
 		suite.CleanUp(policy)
-		Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.FixState, distinct))).To(Succeed())
+		p := fixture.Policy(policy, namespace, fixture.FixState, distinct)
+		suite.Create(ctx, fixture.StrategyOf(p))
+		Expect(ann.Create(ctx, p)).To(Succeed())
 	})
 
 	// refused waits for the policy's latest plan and lets users approve it in vain.

@@ -41,7 +41,7 @@ var _ = Describe("A person's edit that is the very edit of the fix", func() {
 			DeferCleanup(manager.Proxy.Reset)
 			policy := fixture.Policy(namespace, namespace, fixture.FixState,
 				fixture.Remediated(v1alpha1.RemediationAutomatic,
-					func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: 30 * time.Second} }))
+					fixture.Soak(30*time.Second)))
 			suite.CreatePolicy(ctx, policy)
 			var theirs *corev1.ConfigMap
 			Eventually(edited).Should(Receive(&theirs))

@@ -26,7 +26,7 @@ var _ = Describe("A circuit breaker that a failed canary has opened", func() {
 	rolledBack := func(ctx context.Context, cooldown time.Duration) (*v1alpha1.ClusterRegoPolicy, string) {
 		GinkgoHelper()
 		policy := overPods(namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
-			fixture.Deadline(4*time.Second), func(s *v1alpha1.RolloutStrategy) {
+			fixture.Deadline(4*time.Second), func(s *fixture.Rollout) {
 				s.Breaker.Cooldown = metav1.Duration{Duration: cooldown}
 			})
 		suite.CreatePolicy(ctx, policy)
@@ -39,9 +39,11 @@ var _ = Describe("A circuit breaker that a failed canary has opened", func() {
 	// corrected gives the policy a fix that Pods bear.
 	corrected := func(ctx context.Context, policy *v1alpha1.ClusterRegoPolicy) {
 		GinkgoHelper()
+		suite.UpdateStrategy(ctx, policy.Name, func(s *v1alpha1.RemediationStrategySpec) {
+			s.ProgressDeadline = metav1.Duration{Duration: 30 * time.Second} // it is to succeed
+		})
 		suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
 			p.Spec.Rego.Main = fixture.RequireTemplateLabel("team", "platform")
-			p.Spec.Remediation.ProgressDeadline = metav1.Duration{Duration: 30 * time.Second} // it is to succeed
 		})
 	}
 

@@ -30,8 +30,8 @@ var _ = Describe("The editor of one namespace", func() {
 				key := fmt.Sprintf("eve-%d", i)
 				suite.Create(ctx, fixture.ConfigMap(eve, key, fixture.Labelled("only", key)))
 				policy := fixture.Policy(fmt.Sprintf("%s-%d", eve, i), eve, fixture.FixState,
-					fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
-						s.Soak = &metav1.Duration{Duration: time.Minute}
+					fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *fixture.Rollout) {
+						fixture.Soak(time.Minute)(s)
 					}), func(p *v1alpha1.ClusterRegoPolicy) {
 						p.Spec.Match.ObjectSelector = fixture.Selecting(map[string]string{"only": key})
 					})

@@ -25,7 +25,7 @@ var _ = Describe("An error budget", func() {
 		exporter.Set("")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
 		policy := fixture.Policy(namespace, namespace, fixture.FixState,
-			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
+			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *fixture.Rollout) {
 				// Longer than the spec takes to look, and to set what is scraped: it opens once.
 				s.Breaker.Cooldown = metav1.Duration{Duration: 10 * time.Second}
 				// A scrape that took too long leaves a gap.

@@ -51,8 +51,8 @@ func mergePatch(ctx context.Context, as client.Client, o client.Object, patch st
 
 // storms sets how many new violations are a storm, and a cooldown that a spec can
 // wait for.
-func storms(newViolations int32) func(*v1alpha1.RolloutStrategy) {
-	return func(s *v1alpha1.RolloutStrategy) {
+func storms(newViolations int32) func(*fixture.Rollout) {
+	return func(s *fixture.Rollout) {
 		s.Breaker.Storm.NewViolations = newViolations
 		s.Breaker.Cooldown = metav1.Duration{Duration: time.Second}
 	}
@@ -101,7 +101,7 @@ var _ = Describe("A circuit breaker", func() {
 			fmt.Sprintf(`{"metadata":{"annotations":{%q:"paused"}}}`, v1alpha1.AnnotationRemediation))
 		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, storms(3),
-				func(s *v1alpha1.RolloutStrategy) { s.Breaker.Cooldown = metav1.Duration{Duration: time.Hour} }))
+				func(s *fixture.Rollout) { s.Breaker.Cooldown = metav1.Duration{Duration: time.Hour} }))
 		suite.CreatePolicy(ctx, policy)
 		awaitBreaker(ctx, name, func(g Gomega, st v1alpha1.RemediationBreakerStatus) {
 			g.Expect(st.Storm).NotTo(BeNil())
@@ -181,7 +181,7 @@ var _ = Describe("A circuit breaker", func() {
 			suite.AwaitEvent(ctx, "PolicyDemoted", policy.Name, ContainSubstring("3 times"))
 			optOut("null")
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhasePreviewed)
-			Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationDryRun))
+			Expect(rem.Spec.Plan.Rollout.Mode).To(Equal(v1alpha1.RemediationDryRun))
 			Expect(patchedObjects(namespace)).To(BeEmpty())
 			Expect(suite.Policy(ctx, policy.Name).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationAutomatic),
 				"the policy itself isn't touched")

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/test/fixture"
 )
 
@@ -39,7 +40,7 @@ func listDeployments(ctx context.Context, namespace string) []appsv1.Deployment 
 }
 
 // overPods is a policy named as its namespace, which fixes Pods at what makes them.
-func overPods(namespace, rego string, strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
+func overPods(namespace, rego string, strategy ...func(*fixture.Rollout)) *v1alpha1.ClusterRegoPolicy {
 	return fixture.Policy(namespace, namespace, rego, fixture.Kinds("", "Pod"), fixture.Unselected,
 		fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 }
@@ -54,7 +55,7 @@ var _ = Describe("A rollout over Deployments", func() {
 			policy := overPods(namespace, fixture.RequireTemplateLabel("team", "shop"), fixture.Waves("50%", "100%"))
 			suite.CreatePolicy(ctx, policy)
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 3}))
+			Expect(canary.Targets(rem.Spec.Plan.Waves)).To(Equal([]int32{1, 2, 3}))
 			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 6}))
 			for _, d := range listDeployments(ctx, namespace) {
 				Expect(d.Spec.Template.Labels).To(HaveKeyWithValue("team", "shop"))

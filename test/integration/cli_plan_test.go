@@ -106,7 +106,7 @@ var _ = Describe("The command line's plan", func() {
 				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 			suite.Create(ctx, service)
 			policy := fixture.Policy(namespace, namespace, ownService, fixture.Kinds("", "Service"),
-				fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
+				fixture.Remediated(v1alpha1.RemediationManual, func(s *fixture.Rollout) {
 					s.Windows = []v1alpha1.MaintenanceWindow{
 						{Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: time.Minute}}}
 				}))

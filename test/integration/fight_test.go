@@ -58,8 +58,10 @@ var _ = Describe("Somebody who keeps setting an object back", func() {
 
 	It("before the soak has passed fails that target alone: nothing is rolled back, and the writer is named",
 		func(ctx context.Context) {
-			suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
-				p.Spec.Remediation.Soak = &metav1.Duration{Duration: 3 * time.Second} // in which it is set back
+			suite.UpdateStrategy(ctx, policy.Name, func(s *v1alpha1.RemediationStrategySpec) {
+				for i := range s.Steps {
+					s.Steps[i].Soak = &metav1.Duration{Duration: 3 * time.Second} // in which it is set back
+				}
 			})
 			Eventually(ctx, func(g Gomega) {
 				setBack(ctx, g, func() {})

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/test/fixture"
 	"evenkeel.dev/evenkeel/test/rig"
 )
@@ -57,35 +58,38 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 		func(ctx context.Context) {
 			restartWith(ctx, "--remediation-max-mode=Manual", "--remediation-require-distinct-approver",
 				"--remediation-max-wave=2",
-				"--remediation-max-in-flight=1", "--remediation-min-soak=1s", "--remediation-max-unavailable=1")
+				"--remediation-max-in-flight=1", "--remediation-min-soak=1s", "--remediation-max-total-in-flight=1")
 			automatic := fixture.Policy(policy, namespace, fixture.FixState,
 				fixture.Remediated(v1alpha1.RemediationAutomatic))
 
 			By("warning whoever asks for more")
 			api, warned := warningClient()
+			suite.Create(ctx, fixture.StrategyOf(automatic))
+			Eventually(ctx, func(g Gomega) { // the catalog hears of the strategy soon
+				g.Expect(api.Create(ctx, automatic.DeepCopy(), client.DryRunAll)).To(Succeed())
+				g.Expect(warned()).NotTo(ContainElement(ContainSubstring("there is no RemediationStrategy")))
+			}).Should(Succeed())
 			Expect(api.Create(ctx, automatic.DeepCopy(), client.DryRunAll)).To(Succeed())
 			Expect(warned()).To(ContainElements(
 				"spec.remediation.mode: the policy asks for Automatic, the administrator allows Manual "+
 					"(--remediation-max-mode)",
-				"spec.remediation.soak: the policy asks for 100ms, the administrator allows 1s "+
+				"spec.remediation.strategyRef: soak: the policy asks for 100ms, the administrator allows 1s "+
 					"(--remediation-min-soak)",
-				"spec.remediation.maxInFlight: the policy asks for 10, the administrator allows 1 "+
-					"(--remediation-max-in-flight)",
-				"spec.remediation.budget.maxUnavailable: the policy asks for none, the administrator allows 1 "+
-					"(--remediation-max-unavailable)"))
+				"spec.remediation.strategyRef: maxInFlight: the policy asks for 10, the administrator allows 1 "+
+					"(--remediation-max-in-flight)"))
 
 			By("freezing what is allowed, and saying what was asked for")
 			Expect(ann.Create(ctx, automatic)).To(Succeed())
 			rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-			Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
-			Expect(rem.Spec.Plan.Strategy.MaxInFlight).To(BeEquivalentTo(1))
-			Expect(rem.Spec.Plan.Strategy.Soak.Duration).To(Equal(time.Second))
-			Expect(rem.Spec.Plan.Strategy.Budget.MaxUnavailable.IntValue()).To(Equal(1))
-			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 2}))
+			Expect(rem.Spec.Plan.Rollout.Mode).To(Equal(v1alpha1.RemediationManual))
+			Expect(rem.Spec.Plan.Rollout.MaxInFlight).To(BeEquivalentTo(1))
+			Expect(rem.Spec.Plan.Waves[0].Soak.Duration).To(Equal(time.Second))
+			Expect(rem.Spec.Plan.Rollout.MaxTotalInFlight).To(BeEquivalentTo(1))
+			Expect(canary.Targets(rem.Spec.Plan.Waves)).To(Equal([]int32{1, 2, 2}))
 			Expect(rem.Spec.Plan.Limits).To(ContainElements(
 				v1alpha1.AppliedLimit{Field: "mode", Asked: "Automatic", Allowed: "Manual",
 					Flag: "--remediation-max-mode"},
-				v1alpha1.AppliedLimit{Field: "waves", Asked: "4 in one wave", Allowed: "2",
+				v1alpha1.AppliedLimit{Field: "steps", Asked: "4 in one wave", Allowed: "2",
 					Flag: "--remediation-max-wave"}))
 			suite.AwaitEvent(ctx, "PlanMade", rem.Name,
 				ContainSubstring("mode: the policy asks for Automatic, the administrator allows Manual"))
@@ -114,7 +118,7 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 			source.AwaitReason(ctx, v1alpha1.ReasonApplied)
 			Expect(suite.Policy(ctx, policy).Spec.Remediation.Mode).To(Equal(v1alpha1.RemediationAutomatic))
 			rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-			Expect(rem.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
+			Expect(rem.Spec.Plan.Rollout.Mode).To(Equal(v1alpha1.RemediationManual))
 			for _, anybody := range []client.Client{ann, bob} {
 				Expect(approve(ctx, anybody, rem)).To(
 					MatchError(ContainSubstring("who has written it only the repository knows")))
@@ -129,18 +133,20 @@ var _ = Describe("What the administrator asks of every remediation", func() {
 
 	It("holds for plans that were made before: one in mode Automatic that hasn't begun gives way to one that waits",
 		func(ctx context.Context) {
-			closed := func(s *v1alpha1.RolloutStrategy) {
+			closed := func(s *fixture.Rollout) {
 				s.Windows = []v1alpha1.MaintenanceWindow{
 					{Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: time.Minute}}}
 			}
-			Expect(ann.Create(ctx, fixture.Policy(policy, namespace, fixture.FixState,
-				fixture.Remediated(v1alpha1.RemediationAutomatic, closed)))).To(Succeed())
+			hasty := fixture.Policy(policy, namespace, fixture.FixState,
+				fixture.Remediated(v1alpha1.RemediationAutomatic, closed))
+			suite.Create(ctx, fixture.StrategyOf(hasty))
+			Expect(ann.Create(ctx, hasty)).To(Succeed())
 			before := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseHeld)
-			Expect(before.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationAutomatic))
+			Expect(before.Spec.Plan.Rollout.Mode).To(Equal(v1alpha1.RemediationAutomatic))
 
 			restartWith(ctx, "--remediation-max-mode=Manual")
 			after := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
-			Expect(after.Spec.Plan.Strategy.Mode).To(Equal(v1alpha1.RemediationManual))
+			Expect(after.Spec.Plan.Rollout.Mode).To(Equal(v1alpha1.RemediationManual))
 			Expect(suite.Get(ctx, before)).To(Succeed())
 			Expect(before.Status.Phase).To(Equal(v1alpha1.PhaseSuperseded))
 			Expect(before.Status.Reason).To(Equal(v1alpha1.ReasonPolicyChanged))

@@ -129,8 +129,8 @@ var _ = Describe("A window of kind Deny", func() {
 		namespace := suite.Namespace(ctx, "deny")
 		suite.Create(ctx, fixture.ConfigMap(namespace, "one"))
 		began := time.Now().UTC().Add(-5 * time.Minute).Truncate(time.Minute)
-		window := func(kind v1alpha1.WindowKind) func(*v1alpha1.RolloutStrategy) {
-			return func(s *v1alpha1.RolloutStrategy) {
+		window := func(kind v1alpha1.WindowKind) func(*fixture.Rollout) {
+			return func(s *fixture.Rollout) {
 				s.Windows = []v1alpha1.MaintenanceWindow{
 					{Kind: v1alpha1.WindowAllow, Schedule: "0 0 * * *",
 						Duration: metav1.Duration{Duration: 24 * time.Hour}},

@@ -73,8 +73,8 @@ var _ = Describe("A fix of a Pod template", func() {
 		func(ctx context.Context) {
 			deployments(ctx, namespace, 1)
 			policy := overPods(namespace, fixture.RequireTemplateLabel("team", "shop"),
-				fixture.Deadline(10*time.Second), func(s *v1alpha1.RolloutStrategy) {
-					s.Soak = &metav1.Duration{Duration: time.Minute}
+				fixture.Deadline(10*time.Second), func(s *fixture.Rollout) {
+					fixture.Soak(time.Minute)(s)
 				})
 			suite.CreatePolicy(ctx, policy)
 			Eventually(ctx, func(g Gomega) {

@@ -74,19 +74,22 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 
 			By("a rule that is wrong, which admission refuses")
 			Eventually(ctx, func() error { // the scan writes its status meanwhile
-				current := suite.Policy(ctx, policy.Name)
-				current.Spec.Remediation.Health = &v1alpha1.HealthStrategy{
+				current := &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: policy.Name}}
+				if err := suite.Get(ctx, current); err != nil {
+					return err
+				}
+				current.Spec.Health = &v1alpha1.HealthStrategy{
 					Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget", Current: "self.ok"}}}
 				return suite.API.Update(ctx, current)
 			}).Should(MatchError(ContainSubstring("the object is called object")))
 
 			By("a rule that is right, and a widget that breaks after its write")
 			become(ctx, one, "Running")
-			suite.UpdatePolicy(ctx, policy, func(p *v1alpha1.ClusterRegoPolicy) {
-				p.Spec.Remediation.Health = &v1alpha1.HealthStrategy{
+			suite.UpdateStrategy(ctx, policy.Name, func(s *v1alpha1.RemediationStrategySpec) {
+				s.Health = &v1alpha1.HealthStrategy{
 					Rules: []v1alpha1.HealthRule{{APIGroup: "health.example.com", Kind: "Widget",
 						Current: "object.status.phase == 'Running'", Failed: "object.status.phase == 'Broken'"}}}
-				p.Spec.Remediation.Soak = &metav1.Duration{Duration: time.Minute}
+				s.Steps[0].Soak = &metav1.Duration{Duration: time.Minute}
 			})
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(suite.Get(ctx, one)).To(Succeed())
@@ -107,7 +110,7 @@ var _ = Describe("A custom resource without conditions", Ordered, func() {
 		allowed := fixture.Policy(namespace, namespace,
 			strings.ReplaceAll(smallWidgets, "fixture.widgets", "fixture.allowed"), fixture.Unselected,
 			fixture.Kinds("health.example.com", "Widget"),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
+			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *fixture.Rollout) {
 				s.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
 			}))
 		suite.CreatePolicy(ctx, allowed)

@@ -57,7 +57,7 @@ var _ = Describe("The history of plans", func() {
 		namespace = suite.Namespace(ctx, "history")
 		policy = fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic,
-				func(s *v1alpha1.RolloutStrategy) {
+				func(s *fixture.Rollout) {
 					s.History.Limit, s.History.MaxAge.Duration = 2, 24*time.Hour
 				}))
 		suite.Create(ctx, fixture.ConfigMap(namespace, "target"))

@@ -31,9 +31,9 @@ var _ = Describe("A canary in one namespace", func() {
 				fixture.ConfigMap(eve, "other"))
 			suite.Create(ctx, fixture.ConfigMaps(shop, 3)...)
 			policy := fixture.Policy(eve, eve, fixture.FixState,
-				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
-					s.Soak = &metav1.Duration{Duration: 3 * time.Second}
-					s.Canary.Soak = &metav1.Duration{Duration: 10 * time.Second}
+				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *fixture.Rollout) {
+					fixture.Soak(3 * time.Second)(s)
+					fixture.CanarySoak(10 * time.Second)(s)
 					s.Stages = []v1alpha1.RolloutStage{
 						{Name: "early", Selector: v1alpha1.TargetSelector{
 							ObjectSelector: fixture.Selecting(early)}}}

@@ -25,7 +25,7 @@ var _ = Describe("What says nothing of the fix", func() {
 		revive := deadWebhook(ctx, namespace)
 		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic,
-				func(s *v1alpha1.RolloutStrategy) { s.RetryLimit = new(int32) }))
+				func(s *fixture.Rollout) { s.RetryLimit = new(int32) }))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseAborted)

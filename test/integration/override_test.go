@@ -243,8 +243,8 @@ var _ = Describe("An override of a policy", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Enforced(v1alpha1.AdmissionDeny),
-			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
-				s.Canary.Soak = &metav1.Duration{Duration: 12 * time.Second}
+			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *fixture.Rollout) {
+				fixture.CanarySoak(12 * time.Second)(s)
 			})))
 		planned := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
 		_, errs, code := soften(ctx, namespace, "1h")

@@ -234,7 +234,7 @@ var _ = Describe("An object that another tool manages", func() {
 	It("is fixed when the strategy says so, with a warning", func(ctx context.Context) {
 		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic,
-				func(s *v1alpha1.RolloutStrategy) { s.ManagedObjects = v1alpha1.ManagedRemediate }))
+				func(s *fixture.Rollout) { s.ManagedObjects = v1alpha1.ManagedRemediate }))
 		suite.CreatePolicy(ctx, policy)
 
 		rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -20,13 +19,13 @@ import (
 )
 
 // soaking sets how long waves soak, canary included.
-func soaking(d time.Duration) func(*v1alpha1.RolloutStrategy) {
-	return func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: d} }
+func soaking(d time.Duration) func(*fixture.Rollout) {
+	return fixture.Soak(d)
 }
 
 // canarySoaking has the canary alone soak: what people say meanwhile comes before the waves.
-func canarySoaking(d time.Duration) func(*v1alpha1.RolloutStrategy) {
-	return func(s *v1alpha1.RolloutStrategy) { s.Canary.Soak = &metav1.Duration{Duration: d} }
+func canarySoaking(d time.Duration) func(*fixture.Rollout) {
+	return fixture.CanarySoak(d)
 }
 
 // say writes a person's word into a plan's spec.
@@ -67,7 +66,7 @@ var _ = Describe("What people say of a rollout", func() {
 		namespace = suite.Namespace(ctx, "people")
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 4)...)
 	})
-	fixing := func(strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
+	fixing := func(strategy ...func(*fixture.Rollout)) *v1alpha1.ClusterRegoPolicy {
 		return fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, strategy...))
 	}
@@ -91,7 +90,7 @@ var _ = Describe("What people say of a rollout", func() {
 		func(ctx context.Context) {
 			before := states(ctx, namespace)
 			policy := fixing(soaking(6*time.Second), fixture.Waves("50%", "100%"),
-				func(s *v1alpha1.RolloutStrategy) { s.RollbackScope = v1alpha1.RollbackAll })
+				func(s *fixture.Rollout) { s.RollbackScope = v1alpha1.RollbackAll })
 			suite.CreatePolicy(ctx, policy)
 			Eventually(ctx, func(g Gomega) {
 				rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseSoaking)
@@ -115,7 +114,7 @@ var _ = Describe("What people say of a rollout", func() {
 
 	It("a plan writes nothing before its maintenance window opens", long, func(ctx context.Context) {
 		opens := time.Now().UTC().Add(40 * time.Second).Truncate(time.Minute).Add(time.Minute)
-		suite.CreatePolicy(ctx, fixing(func(s *v1alpha1.RolloutStrategy) {
+		suite.CreatePolicy(ctx, fixing(func(s *fixture.Rollout) {
 			s.Windows = []v1alpha1.MaintenanceWindow{
 				{Schedule: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour()),
 					Duration: metav1.Duration{Duration: time.Hour}}}
@@ -138,7 +137,7 @@ var _ = Describe("A wave that fails with onFailure Hold", func() {
 			fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"),
 				fixture.Kinds("", "Pod"), fixture.Unselected,
 				fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(8*time.Second),
-					func(s *v1alpha1.RolloutStrategy) { s.OnFailure = v1alpha1.FailureHold })))
+					func(s *fixture.Rollout) { s.OnFailure = v1alpha1.FailureHold })))
 		rem := awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonVerificationFailed)
 		Expect(rem.Status.HeldFrom).To(Equal(v1alpha1.PhaseVerifying))
 		Expect(listDeployments(ctx, namespace)[0].Spec.Template.Labels).To(
@@ -167,19 +166,15 @@ var _ = Describe("A wave that fails with onFailure Hold", func() {
 
 var _ = Describe("Two plans at work", func() {
 	It("share the budget of the stricter one", func(ctx context.Context) {
-		one := intstr.FromInt32(1)
 		spaces := []string{suite.Namespace(ctx, "budget"), suite.Namespace(ctx, "budget")}
 		for _, namespace := range spaces {
 			deployments(ctx, namespace, 4)
 		}
-		for i, namespace := range spaces {
+		restartWith(ctx, "--remediation-max-total-in-flight=1")
+		for _, namespace := range spaces {
 			suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.RequireTemplateLabel("team", "shop"),
 				fixture.Kinds("", "Pod"), fixture.Unselected,
-				fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *v1alpha1.RolloutStrategy) {
-					if i == 0 {
-						s.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &one}
-					}
-				})))
+				fixture.Remediated(v1alpha1.RemediationAutomatic)))
 			Eventually(ctx, func(g Gomega) { // what is at work counts, not what is planned
 				plans := suite.Plans(ctx, namespace)
 				g.Expect(plans).NotTo(BeEmpty())

@@ -137,7 +137,7 @@ var _ = Describe("A fix of a policy that refers to other objects", func() {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, copies,
 			// Nothing soaks: verification itself waits for the scan to look.
 			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(90*time.Second),
-				func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{} })))
+				fixture.Soak(0))))
 		rem := suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)
 		record := suite.RecordOf(ctx, rem, "target-0")
 		Expect(record.Message).To(ContainSubstring("makes ConfigMap " + namespace + "/bystander violate policy " +
@@ -150,7 +150,7 @@ var _ = Describe("A fix of a policy that refers to other objects", func() {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, isolated("input.object.metadata.namespace"),
 			referring(networkPolicies), fixture.Remediated(v1alpha1.RemediationAutomatic,
 				fixture.Allowing(v1alpha1.ActionCreate), fixture.Deadline(30*time.Second),
-				func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: 20 * time.Second} })))
+				fixture.Soak(20*time.Second))))
 		made := defaultDeny()
 		Eventually(ctx, func() error { return suite.API.Delete(ctx, made) }).Should(Succeed())
 		suite.AwaitPhase(ctx, namespace, v1alpha1.PhaseRolledBack)

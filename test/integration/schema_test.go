@@ -39,7 +39,7 @@ var _ = Describe("The schema", func() {
 		for name, change := range map[string]func(*v1alpha1.RemediationPlan){
 			"its count": func(p *v1alpha1.RemediationPlan) { p.Targets++ },
 			"its strategy": func(p *v1alpha1.RemediationPlan) {
-				p.Strategy.Mode = v1alpha1.RemediationAutomatic
+				p.Rollout.Mode = v1alpha1.RemediationAutomatic
 			},
 			"its policy": func(p *v1alpha1.RemediationPlan) { p.Policy.UID = "another" },
 			"a field that it hadn't": func(p *v1alpha1.RemediationPlan) {

@@ -40,9 +40,9 @@ var _ = Describe("An object whose kind the API server doesn't serve any more", O
 		rego := strings.ReplaceAll(smallWidgets, "fixture.widgets", "fixture."+strings.ReplaceAll(namespace, "-", "_"))
 		policy := fixture.Policy(namespace, namespace, rego, fixture.Unselected, fixture.Kinds(group, "Widget"),
 			fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(deadline),
-				func(s *v1alpha1.RolloutStrategy) {
-					s.Health, s.Soak = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow},
-						&metav1.Duration{Duration: soak}
+				func(s *fixture.Rollout) {
+					s.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
+					fixture.Soak(soak)(s)
 				}))
 		suite.CreatePolicy(ctx, policy)
 		suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSoaking)

@@ -94,6 +94,57 @@ var _ = Describe("A policy source", func() {
 		Expect(sourced(ctx, ns)).To(ConsistOf(second))
 	})
 
+	It("carries the strategies next to its policies, and writes over none of others", func(ctx context.Context) {
+		ns := suite.Namespace(ctx, "srcstrategy")
+		strategyFile := func(name, targets string) map[string]string {
+			return map[string]string{"policies/strategies.yaml": "apiVersion: evenkeel.dev/v1alpha1\n" +
+				"kind: RemediationStrategy\nmetadata: {name: " + name + "}\nspec:\n" +
+				"  steps: [{targets: " + targets + "}]\n"}
+		}
+		read := func(name string) (*v1alpha1.RemediationStrategy, error) {
+			s := &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			return s, suite.Get(ctx, s)
+		}
+		policies := rig.PolicyFiles(ns+"-a", ns, "bad")
+		source := suite.NewSource(ctx, ns, rig.Files(policies, strategyFile(ns, "1")))
+		source.AwaitReason(ctx, v1alpha1.ReasonApplied)
+		s, err := read(ns)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(s.Spec.Steps[0].Targets.IntValue()).To(Equal(1))
+		Expect(s.Labels).To(HaveKeyWithValue(v1alpha1.LabelSourceName, ns))
+		Expect(s.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationSourcePath, "policies"))
+
+		By("restoring what somebody has edited")
+		suite.UpdateStrategy(ctx, ns, func(spec *v1alpha1.RemediationStrategySpec) {
+			spec.MaxTargets = ptr.To[int32](3)
+		})
+		Eventually(ctx, func(g Gomega) {
+			s, err := read(ns)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(s.Spec.MaxTargets).To(BeNil())
+		}).Should(Succeed())
+
+		By("refusing one that isn't its own, and the administrator's default")
+		theirs := ns + "-theirs"
+		DeferCleanup(func(ctx context.Context) { removeStrategy(ctx, theirs) })
+		suite.Create(ctx, fixture.Strategy(theirs))
+		source.Replace(rig.Files(policies, strategyFile(theirs, "5")))
+		source.Ask(ctx)
+		source.AwaitReason(ctx, v1alpha1.ReasonPolicyConflict)
+		source.Replace(rig.Files(policies, strategyFile("default", "5")))
+		source.Ask(ctx)
+		source.AwaitReason(ctx, v1alpha1.ReasonRefused)
+
+		By("removing the one that leaves the repository")
+		commit := source.Replace(policies)
+		source.Ask(ctx)
+		source.AwaitCommit(ctx, commit)
+		_, err = read(ns)
+		Expect(apierrors.IsNotFound(err)).To(BeTrue())
+		_, err = read(theirs)
+		Expect(err).NotTo(HaveOccurred())
+	})
+
 	It("keeps the last good revision when a file is wrong, and says where", func(ctx context.Context) {
 		ns := suite.Namespace(ctx, "srcbad")
 		good, other := ns+"-a", ns+"-b"

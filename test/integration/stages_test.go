@@ -12,9 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/test/fixture"
 )
 
@@ -38,8 +40,8 @@ func labelled(key, value string) *v1alpha1.LabelSelector {
 }
 
 // staged sets a stage for each environment, in order.
-func staged(envs ...string) func(*v1alpha1.RolloutStrategy) {
-	return func(s *v1alpha1.RolloutStrategy) {
+func staged(envs ...string) func(*fixture.Rollout) {
+	return func(s *fixture.Rollout) {
 		for _, env := range envs {
 			s.Stages = append(s.Stages,
 				v1alpha1.RolloutStage{Name: env,
@@ -58,7 +60,7 @@ var _ = Describe("A rollout by stages", func() {
 			suite.CreatePolicy(ctx, policy)
 
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
-			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 1, 2, 1, 1}))
+			Expect(canary.Targets(rem.Spec.Plan.Waves)).To(Equal([]int32{1, 2, 1, 2, 1, 1}))
 			Expect(rem.Spec.Plan.Stages).To(Equal([]v1alpha1.PlannedStage{
 				{Name: "staging"}, {Name: "prod", FirstWave: 2}, {Name: "others", FirstWave: 4}}))
 			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 8}))
@@ -72,8 +74,8 @@ var _ = Describe("A rollout by stages", func() {
 			namespace := environment(ctx, "canary", 4)
 			policy := fixture.Policy(namespace, namespace, fixture.FixState,
 				fixture.Remediated(v1alpha1.RemediationAutomatic,
-					func(s *v1alpha1.RolloutStrategy) {
-						s.Canary.Selector = &v1alpha1.TargetSelector{ObjectSelector: labelled("brave", "yes")}
+					func(s *fixture.Rollout) {
+						s.Steps[0].Selector = &v1alpha1.TargetSelector{ObjectSelector: labelled("brave", "yes")}
 					}))
 			suite.CreatePolicy(ctx, policy)
 			suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name,
@@ -85,7 +87,7 @@ var _ = Describe("A rollout by stages", func() {
 			label(ctx, brave, "brave", "yes")
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSucceeded)
 			Expect(suite.RecordOf(ctx, rem, "target-2").PlannedWave).To(BeZero())
-			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 3}))
+			Expect(canary.Targets(rem.Spec.Plan.Waves)).To(Equal([]int32{1, 3}))
 			Expect(patchedObjects(namespace)[0]).To(BeEquivalentTo(brave.UID), "the canary is written first")
 		})
 
@@ -93,9 +95,8 @@ var _ = Describe("A rollout by stages", func() {
 		namespace := environment(ctx, "few", 5)
 		policy := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic,
-				func(s *v1alpha1.RolloutStrategy) {
-					two := int32(2)
-					s.Budget = &v1alpha1.BudgetStrategy{MaxTargets: &two}
+				func(s *fixture.Rollout) {
+					s.MaxTargets = ptr.To[int32](2)
 				}))
 		suite.CreatePolicy(ctx, policy)
 		Eventually(ctx, func() []string { return patchedObjects(namespace) }).Should(HaveLen(5))

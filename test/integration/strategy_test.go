@@ -10,10 +10,12 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	record "evenkeel.dev/evenkeel/internal/authors"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/test/fixture"
 	"evenkeel.dev/evenkeel/test/rig"
 )
@@ -31,7 +33,7 @@ var _ = Describe("A strategy that policies share", func() {
 		return fixture.Policy(namespace+"-"+suffix, namespace, rego, fixture.Following(mode, name))
 	}
 	// slow soaks for as long as a spec may take, so that a plan by it stays at work.
-	slow := func(s *v1alpha1.RolloutStrategy) { s.Canary.Soak = &metav1.Duration{Duration: time.Hour} }
+	slow := fixture.CanarySoak(time.Hour)
 	waves := func(ctx context.Context, change ...string) {
 		GinkgoHelper()
 		changeStrategy(ctx, suite.API, name, func(s *v1alpha1.RemediationStrategy) {
@@ -47,7 +49,7 @@ var _ = Describe("A strategy that policies share", func() {
 				policy("b", v1alpha1.RemediationManual, fixture.FixState)
 			suite.CreatePolicy(ctx, first)
 			rem := suite.AwaitPhase(ctx, first.Name, v1alpha1.PhaseSoaking)
-			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 1, 3}))
+			Expect(canary.Targets(rem.Spec.Plan.Waves)).To(Equal([]int32{1, 1, 3}))
 			by := rem.Spec.Plan.StrategyRef
 			Expect(by).NotTo(BeNil())
 			Expect(by.Name).To(Equal(name))
@@ -62,11 +64,12 @@ var _ = Describe("A strategy that policies share", func() {
 			waves(ctx, "3", "100%")
 			suite.CreatePolicy(ctx, second)
 			waiting := suite.AwaitPhase(ctx, second.Name, v1alpha1.PhaseAwaitingApproval)
-			Expect(waiting.Spec.Plan.Waves[:2]).To(Equal([]int32{1, 2}), "one of the five may be fixed by the first")
+			Expect(canary.Targets(waiting.Spec.Plan.Waves)[:2]).To(Equal([]int32{1, 2}),
+				"one of the five may be fixed by the first")
 			Expect(waiting.Spec.Plan.StrategyRef.Generation).To(BeEquivalentTo(2))
 			Expect(suite.Get(ctx, rem)).To(Succeed())
 			Expect(rem.Status.Phase).To(Equal(v1alpha1.PhaseSoaking))
-			Expect(rem.Spec.Plan.Strategy.Waves[0].IntValue()).To(Equal(2))
+			Expect(rem.Spec.Plan.Waves[1].Targets).To(BeEquivalentTo(1))
 
 			By("counting who follows it")
 			Eventually(ctx, func(g Gomega) {
@@ -74,7 +77,7 @@ var _ = Describe("A strategy that policies share", func() {
 				g.Expect(suite.API.Get(ctx, client.ObjectKey{Name: name}, shared)).To(Succeed())
 				g.Expect(shared.Status.Policies).To(BeEquivalentTo(2))
 				g.Expect(shared.Status.ObservedGeneration).To(Equal(shared.Generation))
-				g.Expect(shared.Status.InForce.Waves).To(Equal("1, 3, 100%"))
+				g.Expect(shared.Status.InForce.Steps).To(Equal("1, 3, 100%"))
 				g.Expect(meta.IsStatusConditionTrue(shared.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
 			}).Should(Succeed())
 		})
@@ -99,11 +102,11 @@ var _ = Describe("A strategy that policies share", func() {
 			Expect(suite.Plans(ctx, p.Name)).To(BeEmpty())
 
 			// What is in work is verified to its end, its soak included.
-			suite.Create(ctx, fixture.Strategy(name, fixture.Waves("2", "100%"), func(s *v1alpha1.RolloutStrategy) {
-				s.Canary.Soak = &metav1.Duration{Duration: 15 * time.Second}
+			suite.Create(ctx, fixture.Strategy(name, fixture.Waves("2", "100%"), func(s *fixture.Rollout) {
+				fixture.CanarySoak(15 * time.Second)(s)
 			}))
 			rem := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseSoaking)
-			Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 1, 3}))
+			Expect(canary.Targets(rem.Spec.Plan.Waves)).To(Equal([]int32{1, 1, 3}))
 			awaitReady(ctx, p.Name, v1alpha1.ReasonCompiled, "")
 
 			By("deleting it: the plan that was made by it begins nothing more, and ends")
@@ -119,7 +122,7 @@ var _ = Describe("A strategy that policies share", func() {
 			Eventually(ctx, func(g Gomega) {
 				plans := suite.Plans(ctx, p.Name)
 				g.Expect(plans).To(HaveLen(2))
-				g.Expect(plans[1].Spec.Plan.Strategy.Waves[0].IntValue()).To(Equal(3))
+				g.Expect(plans[1].Spec.Plan.Waves[1].Targets).To(BeEquivalentTo(2))
 				g.Expect(plans[1].Spec.Plan.StrategyRef.UID).NotTo(Equal(rem.Spec.Plan.StrategyRef.UID))
 			}).Should(Succeed())
 		})
@@ -131,7 +134,7 @@ var _ = Describe("A strategy that policies share", func() {
 		userWith(ctx, "sue", "evenkeel-approver")
 		p := policy("a", v1alpha1.RemediationManual, fixture.FixState)
 		suite.CleanUp(p.Name)
-		distinct := func(s *v1alpha1.RolloutStrategy) { s.Approval.RequireDistinctApprover = true }
+		distinct := func(s *fixture.Rollout) { s.Approval.RequireDistinctApprover = true }
 		shared := fixture.Strategy(name, distinct)
 		shared.Annotations = map[string]string{
 			v1alpha1.AnnotationAuthor: "cid", v1alpha1.AnnotationAuthors: `{"users":["cid"],"generation":1}`}
@@ -153,7 +156,7 @@ var _ = Describe("A strategy that policies share", func() {
 		Expect(approve(ctx, bob, rem)).To(Succeed())
 		done := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseSucceeded)
 		Expect(done.UID).To(Equal(rem.UID))
-		Expect(done.Spec.Plan.Strategy.Approval.RequireDistinctApprover).To(BeTrue())
+		Expect(done.Spec.Plan.Rollout.RequireDistinctApprover).To(BeTrue())
 	})
 
 	It("lowers none of the administrator's floors, and its author is told", func(ctx context.Context) {
@@ -167,12 +170,24 @@ var _ = Describe("A strategy that policies share", func() {
 		p := policy("a", v1alpha1.RemediationAutomatic, fixture.FixState)
 		suite.CreatePolicy(ctx, p)
 		rem := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhaseAwaitingApproval)
-		Expect(rem.Spec.Plan.Waves).To(Equal([]int32{1, 2, 2}))
-		Expect(rem.Spec.Plan.Strategy.MaxInFlight).To(BeEquivalentTo(1))
-		Expect(rem.Spec.Plan.Strategy.Soak.Duration).To(Equal(time.Second))
+		Expect(canary.Targets(rem.Spec.Plan.Waves)).To(Equal([]int32{1, 2, 2}))
+		Expect(rem.Spec.Plan.Rollout.MaxInFlight).To(BeEquivalentTo(1))
+		Expect(rem.Spec.Plan.Waves[0].Soak.Duration).To(Equal(time.Second))
 		Expect(rem.Spec.Plan.Limits).To(ContainElement(
 			v1alpha1.AppliedLimit{Field: "mode", Asked: "Automatic", Allowed: "Manual",
 				Flag: "--remediation-max-mode"}))
+	})
+
+	It("of the built-in default rolls out what names none", func(ctx context.Context) {
+		p := fixture.Policy(namespace+"-none", namespace, fixture.FixState, func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Remediation.Mode = v1alpha1.RemediationDryRun
+		})
+		suite.CreatePolicy(ctx, p)
+		rem := suite.AwaitPhase(ctx, p.Name, v1alpha1.PhasePreviewed)
+		Expect(rem.Spec.Plan.StrategyRef).To(BeNil())
+		Expect(canary.Targets(rem.Spec.Plan.Waves)).To(Equal([]int32{1, 4}), "5% and 25% of five add none")
+		Expect(rem.Spec.Plan.Waves[1].Soak.Duration).To(Equal(time.Minute))
+		Expect(rem.Spec.Plan.Rollout.MaxInFlight).To(BeEquivalentTo(10))
 	})
 
 	It("is refused when it can't be followed, by the judge of what policies say themselves", func(ctx context.Context) {
@@ -180,8 +195,31 @@ var _ = Describe("A strategy that policies share", func() {
 		wrong.Spec.Windows = []v1alpha1.MaintenanceWindow{
 			{Schedule: "0 0 30 2 *", Duration: metav1.Duration{Duration: time.Hour}}}
 		Expect(suite.API.Create(ctx, wrong)).To(MatchError(ContainSubstring("spec.windows[0]")))
-		wrong = fixture.Strategy(name, fixture.Waves("5%", "50%"))
-		Expect(suite.API.Create(ctx, wrong)).To(MatchError(ContainSubstring(`waves must end with "100%"`)))
+		wrong = fixture.Strategy(name, fixture.Waves("100%", "50%"))
+		Expect(suite.API.Create(ctx, wrong)).To(MatchError(ContainSubstring("no step may follow one of 100%")))
+
+		By("refusing the old names, with the new ones")
+		old := &unstructured.Unstructured{Object: map[string]any{"apiVersion": v1alpha1.GroupVersion.String(),
+			"kind": "RemediationStrategy", "metadata": map[string]any{"name": name}, "spec": map[string]any{
+				"canary": map[string]any{"size": int64(1)}, "waves": []any{"5%", "100%"}, "soak": "1m",
+				"budget": map[string]any{"maxTargets": int64(3)}}}}
+		err := suite.API.Create(ctx, old)
+		for _, says := range []string{"canary is gone: set the first of steps", "waves is gone: set steps",
+			"soak is gone: set soak in the steps", "budget is gone: set maxInFlight, maxPerNamespace and maxTargets"} {
+			Expect(err).To(MatchError(ContainSubstring(says)))
+		}
+		inline := &unstructured.Unstructured{Object: map[string]any{"apiVersion": v1alpha1.GroupVersion.String(),
+			"kind": "ClusterRegoPolicy", "metadata": map[string]any{"name": name}, "spec": map[string]any{
+				"title": "t", "owner": "o", "rego": map[string]any{"main": fixture.FixState},
+				"match": map[string]any{"resources": []any{map[string]any{
+					"apiGroups": []any{""}, "kinds": []any{"ConfigMap"}}}},
+				"remediation": map[string]any{"mode": "DryRun", "canary": map[string]any{"size": int64(1)},
+					"windows":     []any{map[string]any{"schedule": "0 22 * * *", "duration": "8h"}},
+					"maxInFlight": int64(3), "onFailure": "Hold"}}}}
+		err = suite.API.Create(ctx, inline)
+		for _, field := range []string{"canary", "windows", "maxInFlight", "onFailure"} {
+			Expect(err).To(MatchError(ContainSubstring(field + " is gone from policies: set ")))
+		}
 	})
 })
 

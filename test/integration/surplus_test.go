@@ -139,7 +139,7 @@ var _ = Describe("What somebody's webhook adds to a write of ours", func() {
 			undoing := manager.Proxy.Nth(1, sent(v1alpha1.RollbackFieldManager), fault)
 			policy := fixture.Policy(namespace, namespace, fixture.FixState,
 				fixture.Remediated(v1alpha1.RemediationAutomatic,
-					func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: time.Minute} }))
+					fixture.Soak(time.Minute)))
 			suite.CreatePolicy(ctx, policy)
 			rem := suite.AwaitPhase(ctx, policy.Name, v1alpha1.PhaseSoaking)
 			say(ctx, rem, `{"desiredState":"Aborted"}`)

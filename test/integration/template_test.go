@@ -214,12 +214,13 @@ var _ = Describe("Whoever has changed the template of a policy", func() {
 		suite.Create(ctx, fixture.ConfigMaps(namespace, 1)...)
 		suite.CleanUpTemplate(template)
 		suite.CleanUp(policy)
-		distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *v1alpha1.RolloutStrategy) {
+		distinct := fixture.Remediated(v1alpha1.RemediationManual, func(s *fixture.Rollout) {
 			s.Approval.RequireDistinctApprover = true
 		})
 		Expect(ann.Create(ctx, fixture.Template(template, fixture.FixState, ""))).To(Succeed())
-		Expect(bob.Create(ctx, fixture.Policy(policy, namespace, "", fixture.FromTemplate(template, `{}`), distinct))).
-			To(Succeed())
+		p := fixture.Policy(policy, namespace, "", fixture.FromTemplate(template, `{}`), distinct)
+		suite.Create(ctx, fixture.StrategyOf(p))
+		Expect(bob.Create(ctx, p)).To(Succeed())
 		before := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
 		Expect(before.Spec.Plan.Policy.Authors).To(Equal([]string{"bob", "ann"}))
 

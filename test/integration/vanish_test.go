@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -17,7 +16,7 @@ import (
 )
 
 var _ = Describe("A fix whose objects then vanish", func() {
-	soaked := func(s *v1alpha1.RolloutStrategy) { s.Soak = &metav1.Duration{Duration: 20 * time.Second} }
+	soaked := fixture.Soak(20 * time.Second)
 	objects := func(ctx context.Context, namespace string) []corev1.ConfigMap {
 		GinkgoHelper()
 		list := &corev1.ConfigMapList{}

@@ -79,9 +79,9 @@ var _ = Describe("Whoever is on call is warned", func() {
 	})
 
 	// nightly is a window that is closed now, and only opens after the spec.
-	nightly := func(hours int) func(*v1alpha1.RolloutStrategy) {
+	nightly := func(hours int) func(*fixture.Rollout) {
 		opens := time.Now().UTC().Add(time.Duration(hours) * time.Hour)
-		return func(s *v1alpha1.RolloutStrategy) {
+		return func(s *fixture.Rollout) {
 			s.Windows = []v1alpha1.MaintenanceWindow{{Schedule: opens.Format("4 15 * * *"),
 				Duration: metav1.Duration{Duration: time.Hour}}}
 		}
@@ -96,6 +96,9 @@ var _ = Describe("Whoever is on call is warned", func() {
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, nightly(5))))
 		rem := awaitReason(ctx, namespace, v1alpha1.PhaseHeld, v1alpha1.ReasonOutsideWindow)
+		later := namespace + "-later"
+		DeferCleanup(func(ctx context.Context) { removeStrategy(ctx, later) })
+		suite.Create(ctx, fixture.Strategy(later, nightly(7)))
 		change := func(change func(*v1alpha1.ClusterRegoPolicy)) []string {
 			GinkgoHelper()
 			return warnedOf(func(api client.Client) error {
@@ -106,9 +109,7 @@ var _ = Describe("Whoever is on call is warned", func() {
 			})
 		}
 		Expect(change(func(p *v1alpha1.ClusterRegoPolicy) {
-			later := &v1alpha1.RolloutStrategy{}
-			nightly(7)(later)
-			p.Spec.Remediation.Windows = later.Windows
+			p.Spec.Remediation.StrategyRef.Name = later
 		})).To(keeps(rem.Name))
 		Expect(change(func(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Description = "Another one." })).To(BeEmpty())
 	})

@@ -65,7 +65,7 @@ func (s *stage) harm(ctx context.Context) {
 		policies[situation] = fixture.Policy(namespace, namespace,
 			fixture.RequireTemplateLabel("kwok.evenkeel.dev/ready", "never"), fixture.Kinds("", "Pod"),
 			fixture.Unselected, fixture.Remediated(v1alpha1.RemediationAutomatic, fixture.Deadline(10*time.Second),
-				func(r *v1alpha1.RolloutStrategy) {
+				func(r *fixture.Rollout) {
 					if situation == "failed wave" || situation == "failed wave too" {
 						r.OnFailure = v1alpha1.FailureHold
 					}
@@ -122,7 +122,7 @@ func (s *stage) demoted(ctx context.Context) {
 	GinkgoHelper()
 	namespaces := []string{suite.Namespace(ctx, "demoted"), suite.Namespace(ctx, "demoted")}
 	policy := fixture.Policy(namespaces[0], namespaces[0], fixture.FixState, fixture.InNamespaces(namespaces[1]),
-		fixture.Remediated(v1alpha1.RemediationAutomatic, func(r *v1alpha1.RolloutStrategy) {
+		fixture.Remediated(v1alpha1.RemediationAutomatic, func(r *fixture.Rollout) {
 			r.Breaker.Storm.NewViolations, r.Breaker.Cooldown = 2, metav1.Duration{Duration: time.Second}
 		}))
 	suite.CreatePolicy(ctx, policy)

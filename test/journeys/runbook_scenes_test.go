@@ -72,7 +72,7 @@ func (s *stage) plan(ctx context.Context, situation string, phase v1alpha1.Remed
 
 // over is a policy over two ConfigMaps in a namespace of its own.
 func over(ctx context.Context, about, rego string, mode v1alpha1.RemediationMode,
-	strategy ...func(*v1alpha1.RolloutStrategy)) *v1alpha1.ClusterRegoPolicy {
+	strategy ...func(*fixture.Rollout)) *v1alpha1.ClusterRegoPolicy {
 	GinkgoHelper()
 	namespace := suite.Namespace(ctx, about)
 	suite.Create(ctx, fixture.ConfigMaps(namespace, 2)...)
@@ -153,11 +153,11 @@ func (s *stage) waiting(ctx context.Context) {
 	s.plan(ctx, "unanswered too", v1alpha1.PhaseAwaitingApproval, over(ctx, "unanswered", fixture.FixState,
 		v1alpha1.RemediationManual))
 	s.plan(ctx, "outside its window", held, over(ctx, "window", fixture.FixState, automatic,
-		func(r *v1alpha1.RolloutStrategy) {
+		func(r *fixture.Rollout) {
 			r.Windows = []v1alpha1.MaintenanceWindow{{Kind: v1alpha1.WindowDeny, Schedule: "0 0 * * *",
 				Duration: metav1.Duration{Duration: 25 * time.Hour}}}
 		}))
-	objective := over(ctx, "objective", fixture.FixState, automatic, func(r *v1alpha1.RolloutStrategy) {
+	objective := over(ctx, "objective", fixture.FixState, automatic, func(r *fixture.Rollout) {
 		r.Breaker.SLO = &v1alpha1.SLOStrategy{Query: "errors", Objective: "99.9"}
 	})
 	s.plan(ctx, "no objective", held, objective)
@@ -167,7 +167,7 @@ func (s *stage) waiting(ctx context.Context) {
 	suite.Create(ctx, fixture.ConfigMap(managed.Name, "argo", fixture.Annotated("argocd.argoproj.io/tracking-id",
 		"shop:/ConfigMap:"+managed.Name+"/argo")))
 	s.plan(ctx, "managed", v1alpha1.PhaseSucceeded, managed)
-	unlucky := over(ctx, "unlucky", fixture.FixState, automatic, func(r *v1alpha1.RolloutStrategy) {
+	unlucky := over(ctx, "unlucky", fixture.FixState, automatic, func(r *fixture.Rollout) {
 		r.RetryLimit = ptr.To[int32](20) // it must still be trying when its page is followed
 	})
 	manager.Proxy.Every(func(r faultproxy.Request) bool {

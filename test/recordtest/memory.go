@@ -7,14 +7,13 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // Memory keeps plans and their slices in memory.
@@ -103,17 +102,14 @@ func (m *Memory) Update(_ context.Context, obj client.Object, _ ...client.Update
 // hashOfPlans is the hash of every plan here.
 const hashOfPlans = "5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3d5e1f0f6a1c3d4b7a9e2d8c4b6a0f1e3d"
 
-// PlanAtWork is a plan with one slice of n targets, all in one namespace.
-func PlanAtWork(name string, n int, budget string, states ...v1alpha1.TargetState) (
+// PlanAtWork is a plan with one slice of n targets, all in one namespace, of which so many may be in flight over all
+// plans.
+func PlanAtWork(name string, n int, total int32, states ...v1alpha1.TargetState) (
 	*v1alpha1.Remediation, *v1alpha1.RemediationSlice) {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	rem.Spec.Plan.Targets, rem.Spec.Plan.Slices, rem.Spec.Plan.Hash = int32(n), []string{name + "-0"}, hashOfPlans
-	rem.Spec.Plan.Strategy = v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationAutomatic}
-	rem.Spec.Plan.Strategy.SetDefaults()
-	if budget != "" {
-		most := intstr.Parse(budget)
-		rem.Spec.Plan.Strategy.Budget = &v1alpha1.BudgetStrategy{MaxUnavailable: &most}
-	}
+	rem.Spec.Plan.Rollout = fixture.Planned(v1alpha1.RemediationAutomatic)
+	rem.Spec.Plan.Rollout.MaxTotalInFlight = total
 	rem.Status.Phase = v1alpha1.PhaseApplying
 	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-0"}}
 	for i := range n {

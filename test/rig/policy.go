@@ -17,21 +17,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // policyTimeout is how long a policy may wait for somebody who judges it.
 const policyTimeout = 30 * time.Second
 
-// CreatePolicy creates a policy; it goes with the spec, and all that was made
-// because of it.
+// CreatePolicy creates a policy, with the strategy of fixture.Remediated; it goes with the
+// spec, and all that was made because of it.
 func (r *Rig) CreatePolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) {
 	GinkgoHelper()
 	r.CleanUp(p.Name)
 	// What judges and stamps policies fails closed: as a user would, a spec tries
 	// again while nobody answers.
 	var refused error
+	strategy := fixture.StrategyOf(p)
 	Eventually(ctx, func() error {
-		refused = r.API.Create(ctx, p)
+		refused = nil
+		if strategy != nil {
+			refused = client.IgnoreAlreadyExists(r.API.Create(ctx, strategy.DeepCopy()))
+		}
+		if refused == nil {
+			refused = r.API.Create(ctx, p)
+		}
 		if refused != nil && strings.Contains(refused.Error(), "failed calling webhook") {
 			return refused
 		}
@@ -57,6 +65,8 @@ func (r *Rig) RemovePolicy(ctx context.Context, name string) {
 		r.removePlans(ctx, r.Plans(ctx, name))
 		Expect(r.API.DeleteAllOf(ctx, &v1alpha1.RemediationSlice{}, of)).To(Succeed())
 	}
+	strategy := &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	Expect(client.IgnoreNotFound(r.API.Delete(ctx, strategy))).To(Succeed())
 	for _, breaker := range []string{v1alpha1.GlobalBreakerName, v1alpha1.PolicyBreakerPrefix + name} {
 		r.RemoveBreaker(ctx, breaker)
 	}
@@ -91,6 +101,14 @@ func (r *Rig) UpdatePolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy,
 	change func(*v1alpha1.ClusterRegoPolicy)) {
 	GinkgoHelper()
 	Update(ctx, r.API, p, func() { change(p) })
+}
+
+// UpdateStrategy changes the strategy that a policy follows, again if somebody else wrote it
+// meanwhile.
+func (r *Rig) UpdateStrategy(ctx context.Context, name string, change func(*v1alpha1.RemediationStrategySpec)) {
+	GinkgoHelper()
+	s := &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	Update(ctx, r.API, s, func() { change(&s.Spec) })
 }
 
 // Policy reads a policy.

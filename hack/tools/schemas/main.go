@@ -139,8 +139,11 @@ func strict(n node) {
 		n["type"] = []string{"integer", "string"}
 	}
 	properties := part(n, "properties")
-	for _, property := range properties {
+	for name, property := range properties {
 		if p, is := property.(node); is {
+			if strings.Contains(fmt.Sprint(p["x-kubernetes-validations"]), "rule:false") {
+				delete(properties, name) // refused by name
+			}
 			strict(p)
 		}
 	}

@@ -39,8 +39,8 @@ func referring(t *testing.T, rules map[string]string, others catalog.Inventory,
 			Match: v1alpha1.Match{References: references,
 				Kinds: []v1alpha1.KindMatch{{APIGroups: []string{""}, Kinds: []string{"ConfigMap", "Secret"}}}},
 			Remediation: v1alpha1.PolicyRemediation{
-				RolloutStrategy: v1alpha1.RolloutStrategy{AllowedActions: []v1alpha1.ActionType{
-					v1alpha1.ActionPatch, v1alpha1.ActionDelete, v1alpha1.ActionCreate}}},
+				AllowedActions: []v1alpha1.ActionType{
+					v1alpha1.ActionPatch, v1alpha1.ActionDelete, v1alpha1.ActionCreate}},
 		}}
 		p.SetDefaults()
 		if err := policies.Set(p); err != nil {

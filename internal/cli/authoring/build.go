@@ -9,7 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"evenkeel.dev/evenkeel/internal/cli/command"
 	"evenkeel.dev/evenkeel/internal/cli/output"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
@@ -22,8 +23,10 @@ func newBuildCommand() *cobra.Command {
 		Use:   "build DIR|- [-o FILE]",
 		Short: "Print the policies of a directory as ClusterRegoPolicy objects",
 		Long: `Build reads every policy at and below DIR and prints it as a ClusterRegoPolicy,
-ready for kubectl apply. It reads strictly: when anything is wrong it prints all
-that is wrong as file:line: message, one a line, and ends with code 1.
+ready for kubectl apply. It also prints the RemediationStrategy objects in YAML files
+there, which policies name in remediation.strategyRef. It reads strictly: when
+anything is wrong it prints all that is wrong as file:line: message, one a line, and
+ends with code 1.
 
 With - it is a KRM function, for kustomize and kpt: it reads a ResourceList, whose
 functionConfig names the directory, and prints it with the policies in it.`,
@@ -69,18 +72,27 @@ func build(rego *command.RegoTree, dir string, stderr io.Writer) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	located, err := directory.LoadLocated(tree.FS, tree.Root)
+	located, strategies, err := directory.LoadAll(tree.FS, tree.Root)
 	if err != nil {
 		return nil, command.Exit(command.ExitFailed, tree.Located(err))
 	}
 	command.WarnOf(stderr, tree, located)
-	policies := make([]*v1alpha1.ClusterRegoPolicy, len(located))
-	for i := range located {
-		policies[i] = located[i].Definition
-	}
-	text, err := directory.Render(policies)
+	command.WarnOfStrategies(stderr, tree, located, strategies)
+	text, err := directory.Render(objectsOf(located, strategies))
 	if err != nil {
 		return nil, command.Exit(command.ExitFailed, err)
 	}
 	return text, nil
+}
+
+// objectsOf are the strategies, and then the policies that may name them.
+func objectsOf(policies []directory.Located, strategies []directory.Strategy) []metav1.Object {
+	var objects []metav1.Object
+	for _, s := range strategies {
+		objects = append(objects, s.Definition)
+	}
+	for _, p := range policies {
+		objects = append(objects, p.Definition)
+	}
+	return objects
 }

@@ -9,12 +9,12 @@ import (
 	"io"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
 
-	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 )
 
@@ -38,7 +38,7 @@ type functionConfig struct {
 
 // runFunction is a KRM function, which is how kustomize and kpt call a generator: it reads a
 // ResourceList from in and writes it to out with the policies of the directory that its
-// functionConfig names. A policy of the list that has the name of one of them is replaced, so
+// functionConfig names. A policy or strategy of the list that has the name of one of them is replaced, so
 // that running twice changes nothing; another object never changes.
 //
 // When the policies are wrong the list has none added, and the error is a *directory.Error whose
@@ -58,11 +58,11 @@ func processList(list *framework.ResourceList) error {
 	if err != nil {
 		return refuse(list, err)
 	}
-	policies, err := directory.Load(tree.FS, tree.Root)
+	policies, strategies, err := directory.LoadAll(tree.FS, tree.Root)
 	if err != nil {
 		return refuse(list, tree.Located(err))
 	}
-	return addPolicies(list, policies)
+	return addObjects(list, objectsOf(policies, strategies))
 }
 
 // pathOf returns the directory that the configuration names.
@@ -109,8 +109,8 @@ func refuse(list *framework.ResourceList, err error) error {
 	return err
 }
 
-func addPolicies(list *framework.ResourceList, policies []*v1alpha1.ClusterRegoPolicy) error {
-	text, err := directory.Render(policies)
+func addObjects(list *framework.ResourceList, objects []metav1.Object) error {
+	text, err := directory.Render(objects)
 	if err != nil {
 		return err
 	}
@@ -120,8 +120,10 @@ func addPolicies(list *framework.ResourceList, policies []*v1alpha1.ClusterRegoP
 		return fmt.Errorf("read the policies back: %w", err)
 	}
 	list.Items = slices.DeleteFunc(list.Items, func(item *kyaml.RNode) bool {
-		return item.GetApiVersion() == v1alpha1.GroupVersion.String() && item.GetKind() == "ClusterRegoPolicy" &&
-			slices.ContainsFunc(policies, func(p *v1alpha1.ClusterRegoPolicy) bool { return p.Name == item.GetName() })
+		return slices.ContainsFunc(made, func(m *kyaml.RNode) bool {
+			return item.GetApiVersion() == m.GetApiVersion() && item.GetKind() == m.GetKind() &&
+				item.GetName() == m.GetName()
+		})
 	})
 	list.Items = append(list.Items, made...)
 	return nil

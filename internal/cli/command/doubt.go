@@ -6,12 +6,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/manifest"
 	"evenkeel.dev/evenkeel/internal/policy/directory"
 	"evenkeel.dev/evenkeel/internal/policy/rego"
+	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/scaffold"
 )
@@ -30,6 +32,23 @@ func WarnOf(out io.Writer, tree directory.Tree, policies []directory.Located) {
 	}
 	for _, link := range tree.LinksToNothing() {
 		warn(out, tree.Path(link.File), link.Line, link.Message)
+	}
+}
+
+// WarnOfStrategies tells which strategies the policies of a directory name that aren't in it: they may be in the
+// cluster.
+func WarnOfStrategies(out io.Writer, tree directory.Tree, policies []directory.Located,
+	strategies []directory.Strategy) {
+	for _, p := range policies {
+		name := strategy.Named(p.Definition)
+		if name == v1alpha1.DefaultStrategy || slices.ContainsFunc(strategies, func(s directory.Strategy) bool {
+			return s.Definition.Name == name
+		}) {
+			continue
+		}
+		file, line := p.Place("custom.remediation.strategyRef")
+		warn(out, tree.Path(file), line, fmt.Sprintf("custom.remediation.strategyRef: the directory has no "+
+			"RemediationStrategy %q: until the cluster has one, nothing is remediated", name))
 	}
 }
 

@@ -76,9 +76,12 @@ func (s *policySet) addRego(rego *command.RegoTree, dir string, stderr func() io
 	if err != nil {
 		return err
 	}
-	located, err := directory.LoadLocated(tree.FS, tree.Root)
+	located, strategies, err := directory.LoadAll(tree.FS, tree.Root)
 	if err != nil {
 		return command.Exit(command.ExitFailure, tree.Located(err))
+	}
+	for _, of := range strategies {
+		s.strategies = append(s.strategies, of.Definition)
 	}
 	for _, p := range located {
 		s.add(p.Definition)

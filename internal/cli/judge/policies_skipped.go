@@ -162,7 +162,9 @@ func (c *policyChoice) refuseYAML(ctx context.Context, dir string) error {
 	for i := range documents {
 		switch d := &documents[i]; effectOf(d.Object, kinds) {
 		case judges:
-			ours = append(ours, unread(d))
+			if d.Object["kind"] != "RemediationStrategy" { // these are read with the Rego
+				ours = append(ours, unread(d))
+			}
 		case waives:
 			c.tellSkipped(manifest.Problem{File: d.File, Line: d.Line, Message: fmt.Sprintf("%s holds Rego, and of "+
 				"such a folder only .rego is read: this %s counts where its place is among the manifests, or given "+

@@ -30,7 +30,7 @@ func newHistoryCommand(flags *connect.Flags) *cobra.Command {
 revision that each fixed, when it ran and how it ended, its targets by what became
 of them, who approved it, who had it undone, and what people asked of it last. Below
 stands what people have asked of each plan: who, when and why. Only plans that the
-policy's history still keeps are listed (spec.remediation.history).`,
+policy's history still keeps are listed (history of its strategy).`,
 		Example: `  evenkeel rollout history privileged-containers
   evenkeel rollout history -o json`,
 		Args: command.TakesArguments(0, 1, "policy"),

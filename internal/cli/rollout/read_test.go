@@ -21,6 +21,7 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/cli/output"
 	"evenkeel.dev/evenkeel/internal/cli/terminal"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // refusing is a cluster that holds objects, and whose API server refuses a verb on some resources.
@@ -65,8 +66,8 @@ func plan() []client.Object {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "tags-1",
 		Labels: map[string]string{v1alpha1.LabelPolicy: "tags"}}}
 	rem.Spec.Plan = v1alpha1.RemediationPlan{Policy: v1alpha1.PlannedPolicy{Name: "tags"}, Targets: 1,
-		Waves: []int32{1}, Slices: []string{"tags-1-0"},
-		Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}
+		Waves: fixture.PlannedWaves(1), Slices: []string{"tags-1-0"},
+		Rollout: fixture.Planned(v1alpha1.RemediationManual)}
 	rem.Status.Phase = v1alpha1.PhaseAwaitingApproval
 	slice := &v1alpha1.RemediationSlice{ObjectMeta: metav1.ObjectMeta{Name: "tags-1-0"}, Remediation: "tags-1",
 		Targets: []v1alpha1.Target{{Object: v1alpha1.ObjectReference{Kind: "ConfigMap", Namespace: "shop", Name: "c"}}}}

@@ -20,7 +20,7 @@ type Floors struct {
 	sourcesReviewed  bool
 	maxWave          string
 	maxInFlight      int32
-	maxUnavailable   string
+	maxTotal         string
 	minSoak          time.Duration
 }
 
@@ -36,19 +36,18 @@ func (o *Floors) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.maxWave, "remediation-max-wave", "", "the largest wave, canaries included, as a count or as a "+
 		"percentage of what the plan may write (rounded down, at least 1); larger ones are split (default: any)")
 	f.Int32Var(&o.maxInFlight, "remediation-max-in-flight", 0, "the most targets of a plan that are written before "+
-		"they are verified, 1 to 100; caps spec.remediation.maxInFlight (default: what the policy asks for)")
-	f.StringVar(&o.maxUnavailable, "remediation-max-unavailable", "", "the largest number of targets in flight, as a "+
-		"count or as a percentage of what the plan may write; caps spec.remediation.budget.maxUnavailable (default: "+
-		"what the policy asks for)")
+		"they are verified, 1 to 100; caps maxInFlight of strategies (default: what the strategy asks for)")
+	f.StringVar(&o.maxTotal, "remediation-max-total-in-flight", "", "the largest number of targets in flight over all "+
+		"plans, as a count or as a percentage of what the plan may write (default: any)")
 	f.DurationVar(&o.minSoak, "remediation-min-soak", 0, "the shortest time that a wave, canaries included, must stay "+
-		"verified before the next begins, up to 168h (default: what the policy asks for)")
+		"verified before the next begins, up to 168h (default: what the strategy asks for)")
 }
 
 // Value is what the flags mean.
 func (o *Floors) Value() limits.Floors {
 	return limits.Floors{MaxMode: v1alpha1.RemediationMode(o.maxMode), DistinctApprover: o.distinctApprover,
 		SourcesReviewed: o.sourcesReviewed,
-		MaxWave:         share(o.maxWave), MaxInFlight: o.maxInFlight, MaxUnavailable: share(o.maxUnavailable),
+		MaxWave:         share(o.maxWave), MaxInFlight: o.maxInFlight, MaxTotalInFlight: share(o.maxTotal),
 		MinSoak: o.minSoak}
 }
 

@@ -33,12 +33,14 @@ func WithAuthors(ctx context.Context, reader client.Reader, pol *v1alpha1.Cluste
 	return authors.WithTemplate(pol, t), t, nil
 }
 
-// Asked reads what a plan was made by, as it is now: the policy with the strategy that it
-// follows, and with its template's authors among its own, and the plan's own strategy.
+// Asked reads what a plan was made by, as it is now: the policy, with its template's authors
+// among its own, what its strategy asks of approvers, and the plan's own strategy.
 func Asked(ctx context.Context, reader client.Reader, plan *v1alpha1.Remediation) (of canary.Asked, err error) {
-	if of.Policy, err = strategy.ReadPolicy(ctx, reader, plan.Spec.Plan.Policy.Name); err != nil {
+	var follows v1alpha1.RemediationStrategySpec
+	if of.Policy, follows, err = strategy.ReadPolicy(ctx, reader, plan.Spec.Plan.Policy.Name); err != nil {
 		return of, err
 	}
+	of.Distinct = follows.Approval.RequireDistinctApprover
 	if of.Policy != nil {
 		if of.Policy, _, err = WithAuthors(ctx, reader, of.Policy); err != nil {
 			return of, err

@@ -20,7 +20,7 @@ import (
 // entry is one policy in the catalog. It is immutable.
 type entry struct {
 	// authored is the definition last set, whether it compiles or not, and newest is the
-	// same with the strategy that it refers to.
+	// same, with mode Disabled where its strategy isn't known.
 	authored, newest *v1alpha1.ClusterRegoPolicy
 	// compiled is the last good one, and good what was authored of it; nil when there
 	// never was any.
@@ -30,13 +30,19 @@ type entry struct {
 	conditions *condition.Set
 	// problem says why newest isn't in force; nil when it is.
 	problem error
-	// unresolved says why the strategy of the definition in force isn't known; nil when
-	// it is.
-	unresolved *strategy.Problem
+	// followed is the strategy of the definition in force.
+	followed
 	// ahead is what comes into force in place of this one once what it refers to is known, and since is from when
 	// something has waited so; nil where nothing does.
 	ahead *entry
 	since time.Time
+}
+
+// followed is the strategy that a policy follows, with defaults.
+type followed struct {
+	strategy *v1alpha1.RemediationStrategySpec
+	// unresolved says why it isn't known; nil when it is.
+	unresolved *strategy.Problem
 }
 
 // next is the entry after the definition p, given what was in force before; old
@@ -45,11 +51,11 @@ func next(
 	old *entry, p *v1alpha1.ClusterRegoPolicy, templates templates, known strategies, on rego.Engine,
 ) *entry {
 	e := &entry{authored: strip(p)}
-	e.newest, e.unresolved = known.resolve(e.authored)
+	e.newest, e.followed = known.resolve(e.authored)
 	if e.problem = e.compile(old, templates, on); e.problem == nil {
 		e.good = e.authored
 	} else if old != nil {
-		e.compiled, e.conditions, e.good, e.unresolved = old.compiled, old.conditions, old.good, old.unresolved
+		e.compiled, e.conditions, e.good, e.followed = old.compiled, old.conditions, old.good, old.followed
 	}
 	return e
 }

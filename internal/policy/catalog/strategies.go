@@ -64,9 +64,11 @@ func (c *Catalog) resolveAgain(name string) error {
 	return nil
 }
 
-func (s strategies) resolve(authored *v1alpha1.ClusterRegoPolicy) (*v1alpha1.ClusterRegoPolicy, *strategy.Problem) {
+// resolve returns a copy of the policy, which has mode Disabled where its strategy isn't known, and the strategy.
+func (s strategies) resolve(authored *v1alpha1.ClusterRegoPolicy) (*v1alpha1.ClusterRegoPolicy, followed) {
 	p := authored.DeepCopy()
-	return p, strategy.Resolve(p, s[strategy.Named(p)])
+	spec, unresolved := strategy.Resolve(p, s[strategy.Named(p)])
+	return p, followed{strategy: &spec, unresolved: unresolved}
 }
 
 func (e *entry) refersTo(name string) bool {
@@ -78,7 +80,7 @@ func (e *entry) refersTo(name string) bool {
 // changed by it, and so nothing is compiled.
 func (e *entry) resolved(known strategies) (*entry, error) {
 	again := *e
-	again.newest, again.unresolved = known.resolve(e.authored)
+	again.newest, again.followed = known.resolve(e.authored)
 	if e.compiled == nil {
 		return &again, nil
 	}
@@ -89,9 +91,9 @@ func (e *entry) resolved(known strategies) (*entry, error) {
 			return nil, err
 		}
 	}
-	good, again.unresolved = known.resolve(e.good)
+	good, again.followed = known.resolve(e.good)
 	definition := e.compiled.Policy().DeepCopy()
-	definition.Spec.Remediation = good.Spec.Remediation
+	definition.Spec.Remediation = good.Spec.Remediation // its mode
 	again.compiled, err = e.compiled.Redefine(definition)
 	return &again, err
 }
@@ -103,6 +105,17 @@ func (s *Snapshot) Strategy(name string) *v1alpha1.RemediationStrategy {
 		return known
 	}
 	return nil
+}
+
+// Follows is what the strategy of a policy in force says, with defaults; the defaults alone where it isn't known. It
+// is shared: read it only.
+func (s *Snapshot) Follows(name string) *v1alpha1.RemediationStrategySpec {
+	if e, ok := s.entries[name]; ok {
+		return e.strategy
+	}
+	defaults := &v1alpha1.RemediationStrategySpec{}
+	defaults.SetDefaults()
+	return defaults
 }
 
 // Unresolved says why the strategy of a policy in force isn't known, so that nothing is

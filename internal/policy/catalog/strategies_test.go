@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy/catalog"
@@ -15,7 +17,7 @@ import (
 
 func pace(uid types.UID, inFlight int32) *v1alpha1.RemediationStrategy {
 	return &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: uid},
-		Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: inFlight}}
+		Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: ptr.To(intstr.FromInt32(inFlight))}}
 }
 
 func automatic(name string) *v1alpha1.ClusterRegoPolicy {
@@ -29,9 +31,9 @@ func automatic(name string) *v1alpha1.ClusterRegoPolicy {
 func holds(t *testing.T, c *catalog.Catalog, name string, mode v1alpha1.RemediationMode, inFlight int32,
 	reason string) {
 	t.Helper()
-	got := c.Snapshot().Definition(name).Spec.Remediation
-	if got.Mode != mode || got.MaxInFlight != inFlight {
-		t.Errorf("%s: mode %s with %d in flight, want %s with %d", name, got.Mode, got.MaxInFlight, mode, inFlight)
+	got, follows := c.Snapshot().Definition(name).Spec.Remediation.Mode, c.Snapshot().Follows(name).MaxInFlight
+	if got != mode || follows.IntVal != inFlight {
+		t.Errorf("%s: mode %s with %s in flight, want %s with %d", name, got, follows, mode, inFlight)
 	}
 	status, _ := c.Status(name)
 	problem := c.Snapshot().Unresolved(name)
@@ -46,9 +48,9 @@ func holds(t *testing.T, c *catalog.Catalog, name string, mode v1alpha1.Remediat
 
 func TestAnEditOfAStrategyReachesEachPolicyThatFollowsIt(t *testing.T) {
 	other := saying("own", "x")
-	other.Spec.Remediation.Mode, other.Spec.Remediation.MaxInFlight = v1alpha1.RemediationAutomatic, 9
+	other.Spec.Remediation.Mode = v1alpha1.RemediationAutomatic
 	c := newCatalog(t, automatic("a"), automatic("b"), other)
-	holds(t, c, "a", v1alpha1.RemediationDisabled, 0, v1alpha1.ReasonStrategyNotFound)
+	holds(t, c, "a", v1alpha1.RemediationDisabled, v1alpha1.DefaultMaxInFlight, v1alpha1.ReasonStrategyNotFound)
 	revision, _ := c.Snapshot().Revision("a")
 	changes := c.Subscribe()
 	set := func(s *v1alpha1.RemediationStrategy) {
@@ -74,8 +76,16 @@ func TestAnEditOfAStrategyReachesEachPolicyThatFollowsIt(t *testing.T) {
 	if err := c.DeleteStrategy("careful"); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, c, "a", v1alpha1.RemediationDisabled, 0, v1alpha1.ReasonStrategyNotFound)
+	holds(t, c, "a", v1alpha1.RemediationDisabled, v1alpha1.DefaultMaxInFlight, v1alpha1.ReasonStrategyNotFound)
+	holds(t, c, "own", v1alpha1.RemediationAutomatic, v1alpha1.DefaultMaxInFlight, "")
+	shared := pace("shared", 9)
+	shared.Name = v1alpha1.DefaultStrategy
+	set(shared)
 	holds(t, c, "own", v1alpha1.RemediationAutomatic, 9, "")
+	if err := c.DeleteStrategy(v1alpha1.DefaultStrategy); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, c, "own", v1alpha1.RemediationAutomatic, v1alpha1.DefaultMaxInFlight, "")
 	if before.Strategy("careful") == nil || before.Unresolved("a") != nil {
 		t.Error("a snapshot has changed")
 	}
@@ -113,7 +123,7 @@ func TestTheLastGoodRevisionFollowsTheStrategyAsItIs(t *testing.T) {
 	if err := c.DeleteStrategy("careful"); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, c, "a", v1alpha1.RemediationDisabled, 0, v1alpha1.ReasonStrategyNotFound)
+	holds(t, c, "a", v1alpha1.RemediationDisabled, v1alpha1.DefaultMaxInFlight, v1alpha1.ReasonStrategyNotFound)
 	if status, _ := c.Status("a"); status.Err == nil || !strings.Contains(status.Err.Error(), "p.rego") &&
 		!strings.Contains(status.Err.Error(), "a.rego") {
 		t.Errorf("the error was lost: %+v", status)

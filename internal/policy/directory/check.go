@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
@@ -66,7 +65,7 @@ func (c *checker) checkMetadata() {
 		c.wrong("custom.parameters", "they must be an object, a key for each: {key: value}")
 	}
 	c.checkConditions()
-	c.checkStrategy()
+	c.checkRemediation()
 }
 
 func (c *checker) checkConditions() {
@@ -158,15 +157,10 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
-// checkStrategy asks the judge that admission asks, so that a policy that builds
+// checkRemediation asks the judge that admission asks, so that a policy that builds
 // is also accepted.
-func (c *checker) checkStrategy() {
-	if remediation := c.custom.Remediation; remediation.StrategyRef != nil &&
-		!equality.Semantic.DeepEqual(remediation.RemediationStrategySpec, v1alpha1.RemediationStrategySpec{}) {
-		c.wrong("custom.remediation.strategyRef", "a strategy is written beside it: leave one of the two out; beside "+
-			"strategyRef only mode and allowedActions may stand")
-	}
-	for _, problem := range canary.Validate(&c.custom.Remediation.RolloutStrategy) {
+func (c *checker) checkRemediation() {
+	for _, problem := range canary.ValidatePolicy(&c.custom.Remediation) {
 		c.wrong("custom.remediation."+problem.Field, "%s", problem.Message)
 	}
 }

@@ -28,7 +28,7 @@ import (
 // When a file is wrong no policy is returned; the error is then an *Error with
 // all that is wrong. Any other error means that the files couldn't be read.
 func Load(fsys fs.FS, root string) ([]*v1alpha1.ClusterRegoPolicy, error) {
-	policies, err := load(fsys, root)
+	policies, _, err := LoadAll(fsys, root)
 	if err != nil {
 		return nil, err
 	}
@@ -52,17 +52,22 @@ type Located struct {
 func (l Located) Place(key string) (file string, line int) { return l.meta.File, l.meta.line(key) }
 
 // LoadLocated is Load, for those who need the policies' other files too.
-func LoadLocated(fsys fs.FS, root string) ([]Located, error) { return load(fsys, root) }
+func LoadLocated(fsys fs.FS, root string) ([]Located, error) {
+	policies, _, err := LoadAll(fsys, root)
+	return policies, err
+}
 
-func load(fsys fs.FS, root string) ([]Located, error) {
+// LoadAll is LoadLocated with the strategies: the objects of kind RemediationStrategy in YAML
+// files at and below root, sorted by name.
+func LoadAll(fsys fs.FS, root string) ([]Located, []Strategy, error) {
 	var found problems
 	dirs, err := readTree(fsys, root, &found)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	shared, err := sharedLibraries(fsys, dirs, &found)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	candidates, libraries := sortOut(dirs, &found)
 	libraries = append(libraries, shared...)
@@ -79,13 +84,14 @@ func load(fsys fs.FS, root string) ([]Located, error) {
 			"METADATA has custom.id")
 	}
 	checkDuplicates(candidates, &found)
+	strategies := strategiesIn(dirs, &found)
 	if err := found.err(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	slices.SortFunc(policies, func(a, b Located) int {
 		return strings.Compare(a.Definition.Name, b.Definition.Name)
 	})
-	return policies, nil
+	return policies, strategies, nil
 }
 
 // sharedLibraries are the modules of LibraryDir at the top, unless root holds them.

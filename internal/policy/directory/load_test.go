@@ -4,6 +4,7 @@ package directory_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -70,7 +71,7 @@ func TestLoadFillsThePolicyFromItsMetadata(t *testing.T) {
 	got, err := directory.Load(tree(map[string]string{
 		"hats/hats.rego": replaced(t, "#   severity: High", "#   severity: Low\n#   admission: {action: Warn, "+
 			"failurePolicy: Fail, existingViolations: Deny}\n#   parameters: {max: 3}\n#   remediation: {mode: "+
-			"Automatic, soak: 5s}"),
+			"Automatic, strategyRef: {name: careful}}"),
 		"hats/hats_test.rego": "package a.hats_test\n",
 		"hats/examples.yaml":  "[]",
 	}), ".")
@@ -82,24 +83,24 @@ func TestLoadFillsThePolicyFromItsMetadata(t *testing.T) {
 	}
 	spec := got[0].Spec
 	type summary struct {
-		Name, Title, Description, Owner, Runbook, Parameters, Soak string
-		Severity                                                   v1alpha1.Severity
-		Enforcement                                                v1alpha1.AdmissionAction
-		Failure                                                    v1alpha1.FailurePolicy
-		Existing                                                   v1alpha1.ExistingViolations
-		Mode                                                       v1alpha1.RemediationMode
-		Modules                                                    []string
+		Name, Title, Description, Owner, Runbook, Parameters, Strategy string
+		Severity                                                       v1alpha1.Severity
+		Enforcement                                                    v1alpha1.AdmissionAction
+		Failure                                                        v1alpha1.FailurePolicy
+		Existing                                                       v1alpha1.ExistingViolations
+		Mode                                                           v1alpha1.RemediationMode
+		Modules                                                        []string
 	}
 	want := summary{
 		Name: "no-hats", Title: "No hats", Description: "Hats hide.", Owner: "team-hats",
-		Runbook: "https://example.com/hats", Parameters: `{"max":3}`, Soak: "5s",
+		Runbook: "https://example.com/hats", Parameters: `{"max":3}`, Strategy: "careful",
 		Severity: v1alpha1.SeverityLow, Enforcement: v1alpha1.AdmissionWarn, Failure: v1alpha1.FailurePolicyFail,
 		Existing: v1alpha1.ExistingDeny, Mode: v1alpha1.RemediationAutomatic, Modules: []string{"hats/hats.rego"},
 	}
 	found := summary{
 		Name: got[0].Name, Title: spec.Title, Description: spec.Description, Owner: spec.Owner,
 		Runbook: spec.RunbookURL, Parameters: string(spec.Parameters.Raw),
-		Soak:     spec.Remediation.Soak.Duration.String(),
+		Strategy: spec.Remediation.StrategyRef.Name,
 		Severity: spec.Severity, Enforcement: spec.Admission.Action, Failure: spec.Admission.FailurePolicy,
 		Existing: spec.Admission.ExistingViolations, Mode: spec.Remediation.Mode, Modules: moduleNames(got[0]),
 	}
@@ -184,6 +185,9 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 	hats := func(old, with string) map[string]string {
 		return map[string]string{"hats/hats.rego": replaced(t, old, with)}
 	}
+	with := func(file, text string) map[string]string {
+		return map[string]string{"hats/hats.rego": goodHead + goodBody, file: text}
+	}
 	tests := map[string]struct {
 		reason string
 		files  map[string]string
@@ -203,7 +207,7 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 			reason: "the author sees at once what was meant, at every depth",
 			files: hats("#   severity: High",
 				"#   severty: High\n#   admission: {acton: Deny}\n#   remediation:\n#     "+
-					"budget: {maxUnavailble: 1}\n#     windows: [{shedule: x, schedule: 0 22 * * *, duration: 8h}]"),
+					"strategyRef: {nam: x}\n#     retryLimit: 3"),
 			want: []string{
 				"hats/hats.rego:10: unknown METADATA key custom.severty: remove it, or correct its spelling; did " +
 					"you mean " +
@@ -211,12 +215,10 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 				"hats/hats.rego:11: unknown METADATA key custom.admission.acton: remove it, or correct its " +
 					"spelling; did " +
 					"you mean custom.admission.action?",
-				"hats/hats.rego:13: unknown METADATA key custom.remediation.budget.maxUnavailble: remove it, or " +
-					"correct " +
-					"its spelling; did you mean custom.remediation.budget.maxUnavailable?",
-				"hats/hats.rego:14: unknown METADATA key custom.remediation.windows[0].shedule: remove it, or " +
-					"correct its " +
-					"spelling; did you mean custom.remediation.windows[0].schedule?",
+				"hats/hats.rego:13: unknown METADATA key custom.remediation.strategyRef.nam: remove it, or correct " +
+					"its spelling; did you mean custom.remediation.strategyRef.name?",
+				"hats/hats.rego:14: unknown METADATA key custom.remediation.retryLimit: set it in the " +
+					"RemediationStrategy that strategyRef names",
 			},
 		},
 		"a group with its version": {
@@ -280,50 +282,70 @@ func TestLoadListsAllThatIsWrong(t *testing.T) {
 				`hats/hats.rego:12: custom.admission.action: "Block" isn't supported`,
 				`hats/hats.rego:13: custom.admission.failurePolicy: "Open" isn't supported`,
 				`hats/hats.rego:14: custom.remediation.mode: "Auto" isn't supported`,
-				`hats/hats.rego:14: custom.remediation.waves[0]: 5%: the last wave must be "100%"`,
+				"hats/hats.rego:14: custom.remediation.waves: it is gone: set steps of the RemediationStrategy",
+			},
+		},
+		"settings that a policy had once": {
+			reason: "each is refused with its new place",
+			files: hats("#   severity: High", "#   severity: High\n#   remediation:\n#     mode: Manual\n"+
+				"#     canary:\n#       size: 1\n#     budget: {maxUnavailable: 5%}"),
+			want: []string{
+				"hats/hats.rego:13: custom.remediation.canary: it is gone: set steps[0] of the RemediationStrategy",
+				"hats/hats.rego:15: custom.remediation.budget: it is gone: set maxInFlight, maxPerNamespace and",
 			},
 		},
 		"a strategy of which a rollout can't be made": {
 			reason: "admission would refuse it; each problem has the line of its key",
-			files: hats("#   severity: High", `#   severity: High
-#   remediation:
-#     mode: Manual
-#     canary:
-#       selector: {}
-#     stages:
-#       - name: others
-#         selector: {namespaceSelector: {matchLabels: {env: staging}}}
-#     budget:
-#       maxUnavailable: 0%
-#     windows:
-#       - schedule: "0 22 * * 1-5"
-#         duration: 8h
-#         timeZone: Europe/Berlin
-#       - schedule: "0 22 * * 8"
-#         duration: 200h`),
+			files: with("careful.yaml", `apiVersion: evenkeel.dev/v1alpha1
+kind: RemediationStrategy
+metadata: {name: careful}
+spec:
+  steps:
+    - targets: 0%
+      selector: {}
+  stages:
+    - name: others
+      selector: {namespaceSelector: {matchLabels: {env: staging}}}
+  windows:
+    - schedule: "0 22 * * 8"
+      duration: 200h
+`),
 			want: []string{
-				"hats/hats.rego:14: custom.remediation.canary.selector: it chooses every target",
-				`hats/hats.rego:16: custom.remediation.stages[0].name: "others" is the stage of targets that no stage chooses`,
-				`hats/hats.rego:19: custom.remediation.budget.maxUnavailable: "0%": must be a count`,
-				`hats/hats.rego:24: custom.remediation.windows[1].schedule: "0 22 * * 8" can't be read`,
-				"hats/hats.rego:25: custom.remediation.windows[1].duration: 200h0m0s: must be from 1m0s to 168h0m0s",
+				`careful.yaml:6: spec.steps[0].targets: "0%": must be a count`,
+				"careful.yaml:7: spec.steps[0].selector: it chooses every target",
+				`careful.yaml:9: spec.stages[0].name: "others" is the stage of targets that no stage chooses`,
+				`careful.yaml:12: spec.windows[0].schedule: "0 22 * * 8" can't be read`,
+				"careful.yaml:13: spec.windows[0].duration: 200h0m0s: must be from 1m0s to 168h0m0s",
 			},
 		},
 		"unknown keys of a strategy": {
 			reason: "a misspelt limit must not be no limit",
-			files: hats("#   severity: High", "#   severity: High\n#   remediation:\n#     budget: {maxUnavailble: "+
-				"1}\n#     windows:\n#       - schedule: 0 22 * * *\n#         duration: 8h\n#         timezone: UTC"),
-			want: []string{
-				"hats/hats.rego:12: unknown METADATA key custom.remediation.budget.maxUnavailble",
-				"hats/hats.rego:16: unknown METADATA key custom.remediation.windows[0].timezone",
-			},
+			files: with("careful.yaml", `apiVersion: evenkeel.dev/v1alpha1
+kind: RemediationStrategy
+metadata: {name: careful}
+spec:
+  maxInFlght: 1
+  steps: [{targets: 1, soaks: 1m}]
+`),
+			want: []string{"careful.yaml:5: unknown field spec.maxInFlght: remove it, or correct its spelling; did " +
+				"you mean spec.maxInFlight?", "careful.yaml:6: unknown field spec.steps[0].soaks"},
 		},
-		"a duration that isn't one": {
-			reason: "the decoder's error doesn't say where it is",
-			files: hats("#   severity: High", "#   severity: High\n#   remediation:\n#     soak: 1m\n#     "+
-				"windows:\n#       - schedule: 0 22 * * *\n#         duration: 8 hours"),
-			want: []string{
-				`hats/hats.rego:15: custom.remediation.windows[0].duration: it can't be read: time: unknown unit " hours" in duration "8 hours"`},
+		"a strategy of another version": {
+			reason: "it would be another kind",
+			files:  with("a.yaml", "apiVersion: evenkeel.dev/v1\nkind: RemediationStrategy\nmetadata: {name: a}\n"),
+			want:   []string{"a.yaml:1: apiVersion: evenkeel.dev/v1 isn't that of RemediationStrategy"},
+		},
+		"a file of strategies that can't be read": {
+			reason: "what a policy names must not be missing in silence",
+			files:  with("a.yml", "kind: RemediationStrategy\nmetadata: {name: [\n"),
+			want:   []string{"a.yml:"},
+		},
+		"two strategies of one name": {
+			reason: "one would take the other's place",
+			files: with("a.yaml", "apiVersion: evenkeel.dev/v1alpha1\nkind: RemediationStrategy\nmetadata: {name: a}\n"+
+				"spec: {}\n---\napiVersion: evenkeel.dev/v1alpha1\nkind: RemediationStrategy\n"+
+				"metadata: {name: a}\nspec: {}\n"),
+			want: []string{`a.yaml:6: metadata.name "a" is taken by a.yaml:1`},
 		},
 		"parameters that are no object": {
 			reason: "the API server would refuse them later",
@@ -425,5 +447,32 @@ func TestLoadOfAMissingDirectoryIsNoFindingAboutPolicies(t *testing.T) {
 	var wrong *directory.Error
 	if err == nil || errors.As(err, &wrong) {
 		t.Errorf("error is %v, want one that says that the directory can't be read", err)
+	}
+}
+
+func TestStrategiesAreReadBesideThePolicies(t *testing.T) {
+	const strategy = "apiVersion: evenkeel.dev/v1alpha1\nkind: RemediationStrategy\nmetadata: {name: %s}\nspec:\n" +
+		"  steps: [{targets: 1, soak: 10m}, {targets: 5%%}]\n"
+	files := tree(map[string]string{
+		"hats/hats.rego": goodHead + goodBody,
+		"hats/slow.yaml": fmt.Sprintf(strategy, "slow"),
+		"strategies/all.yml": "kind: Other\n---\n" + fmt.Sprintf(strategy, "fast") + "---\n" +
+			fmt.Sprintf(strategy, "even"),
+		"hats/examples.yaml":    "[]",
+		".hidden/careless.yaml": fmt.Sprintf(strategy, "careless"),
+	})
+	policies, strategies, err := directory.LoadAll(files, ".")
+	if err != nil || len(policies) != 1 {
+		t.Fatalf("%d policies, %v", len(policies), err)
+	}
+	var got []string
+	for _, s := range strategies {
+		got = append(got, fmt.Sprintf("%s in %s: %d steps, %s", s.Definition.Name, s.File, len(s.Definition.Spec.Steps),
+			s.Definition.Spec.Steps[0].Soak.Duration))
+	}
+	want := []string{"even in strategies/all.yml: 2 steps, 10m0s", "fast in strategies/all.yml: 2 steps, 10m0s",
+		"slow in hats/slow.yaml: 2 steps, 10m0s"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }

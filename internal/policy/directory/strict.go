@@ -3,6 +3,7 @@
 package directory
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
+	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
 
@@ -104,7 +106,7 @@ func unknownFields(of reflect.Type, errs []error) []Misfit {
 		switch {
 		case now == "":
 			misfits = append(misfits, Misfit{Path: field[1], Unknown: true,
-				Message: "remove it, or correct its spelling" + didYouMean(of, field[1])})
+				Message: cmp.Or(ofStrategy(field[1]), "remove it, or correct its spelling"+didYouMean(of, field[1]))})
 		case !slices.ContainsFunc(misfits, func(m Misfit) bool { return m.Path == path }):
 			misfits = append(misfits, Misfit{Path: path, Unknown: true, Message: "it is now " + now})
 		}
@@ -119,22 +121,33 @@ func renamed(path string) string {
 		root = "spec."
 	}
 	now := map[string]string{
-		"enforcement":                               "admission.action",
-		"failurePolicy":                             "admission.failurePolicy",
-		"ratchet":                                   "admission.existingViolations (Allow for true, Deny for false)",
-		"match.resources":                           "match.kinds",
-		"match.operations":                          "admission.operations",
-		"match.exemptUsers":                         "admission.exempt.users",
-		"match.exemptGroups":                        "admission.exempt.groups",
-		"match.labelSelector":                       "match.objectSelector",
-		"remediation.maxConcurrent":                 "remediation.maxInFlight",
-		"remediation.breaker.failureRatio":          "remediation.breaker.failurePercent",
-		"remediation.canary.selector.labelSelector": "remediation.canary.selector.objectSelector",
+		"enforcement":         "admission.action",
+		"failurePolicy":       "admission.failurePolicy",
+		"ratchet":             "admission.existingViolations (Allow for true, Deny for false)",
+		"match.resources":     "match.kinds",
+		"match.operations":    "admission.operations",
+		"match.exemptUsers":   "admission.exempt.users",
+		"match.exemptGroups":  "admission.exempt.groups",
+		"match.labelSelector": "match.objectSelector",
 	}[strings.TrimPrefix(path, root)]
 	if now == "" {
 		return ""
 	}
 	return root + now
+}
+
+// inRemediation is a field of what a policy says of its remediation.
+var inRemediation = regexp.MustCompile(`^(?:spec\.)?remediation\.(\w+)$`)
+
+// ofStrategy says that a policy's field is one of its strategy; empty for any other.
+func ofStrategy(path string) string {
+	field := inRemediation.FindStringSubmatch(path)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[v1alpha1.RemediationStrategySpec]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); field != nil && name == field[1] {
+			return "set it in the RemediationStrategy that strategyRef names"
+		}
+	}
+	return ""
 }
 
 // didYouMean asks after the field that was most likely meant by an unknown one.

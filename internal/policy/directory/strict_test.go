@@ -32,10 +32,10 @@ func TestDecodeTellsEveryMisfitByItsPath(t *testing.T) {
 				"unknown field spec.match.exemptUsers: it is now spec.admission.exempt.users",
 				"unknown field spec.match.resources: it is now spec.match.kinds"}},
 		"values of wrong types": {"all of them, in the words of YAML",
-			"spec: {title: 3, match: {kinds: {}}, remediation: {windows: [{duration: soon}]}, severity: [High]}",
+			"spec: {title: 3, match: {kinds: {}}, remediation: {strategyRef: [soon]}, severity: [High]}",
 			[]string{
 				"spec.match.kinds: it is a map of keys, and must be a list",
-				`spec.remediation.windows[0].duration: it can't be read: time: invalid duration "soon"`,
+				`spec.remediation.strategyRef: it is a list, and must be a map of keys`,
 				"spec.severity: it is a list, and must be a text",
 				"spec.title: it is a number, and must be a text"}},
 		"both": {"one hides the other from the decoder", "spec: {titel: t, severity: 3}", []string{

@@ -22,10 +22,11 @@ const (
 	testSuffix = "_test.rego"
 )
 
-// directory is one directory that holds Rego.
+// directory is one directory that holds Rego, or strategies.
 type directory struct {
-	path    string
-	modules []*module
+	path       string
+	modules    []*module
+	strategies []Strategy
 }
 
 // main is the module named for the directory, or nil.
@@ -39,7 +40,7 @@ func (d *directory) main() *module {
 }
 
 // readTree reads the directories below root, sorted by path, with their modules
-// sorted by file. Hidden directories are left out. A directory that is empty, or
+// sorted by file, and their strategies. Hidden directories are left out. A directory that is empty, or
 // has neither Rego nor directories, is a problem: a policy is missing there.
 func readTree(fsys fs.FS, root string, found *problems) ([]*directory, error) {
 	var dirs []*directory
@@ -57,10 +58,11 @@ func readTree(fsys fs.FS, root string, found *problems) ([]*directory, error) {
 		if err != nil {
 			return err
 		}
-		if len(dir.modules) == 0 && !holdsDirs {
+		holds := len(dir.modules)+len(dir.strategies) > 0
+		if !holds && !holdsDirs {
 			found.add(at, 0, "the directory holds no policy: put %s%s there, or remove it", path.Base(at), extension)
 		}
-		if len(dir.modules) > 0 {
+		if holds {
 			dirs = append(dirs, dir)
 		}
 		return nil
@@ -105,6 +107,9 @@ func readDirectory(fsys fs.FS, at string, found *problems) (dir *directory, hold
 		return nil, false, err
 	}
 	dir = &directory{path: at}
+	if dir.strategies, err = strategiesAmong(fsys, at, entries, found); err != nil {
+		return nil, false, err
+	}
 	for _, entry := range entries {
 		name := entry.Name()
 		if entry.IsDir() {

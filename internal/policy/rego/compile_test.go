@@ -262,7 +262,7 @@ func TestRevision(t *testing.T) {
 			p.Spec.Admission.Action = "Deny"
 		}, true},
 		"another strategy": {"the fix is the same", func(p *v1alpha1.ClusterRegoPolicy) {
-			p.Spec.Remediation.MaxInFlight = 3
+			p.Spec.Remediation.StrategyRef = &v1alpha1.StrategyReference{Name: "careful"}
 		}, true},
 		"defaults written": {"they mean the same", func(p *v1alpha1.ClusterRegoPolicy) { p.SetDefaults() }, true},
 		"severity written": {"it means the same", func(p *v1alpha1.ClusterRegoPolicy) {

@@ -55,7 +55,7 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 
 func namedBy(_ context.Context, obj client.Object) []ctrl.Request {
 	p, ok := obj.(*v1alpha1.ClusterRegoPolicy)
-	if !ok || Named(p) == "" {
+	if !ok {
 		return nil
 	}
 	return []ctrl.Request{{NamespacedName: types.NamespacedName{Name: Named(p)}}}
@@ -115,10 +115,10 @@ func conditions() []metav1.Condition {
 func inForce(s *v1alpha1.RemediationStrategy) *v1alpha1.StrategyInForce {
 	spec := s.Spec.DeepCopy()
 	spec.SetDefaults()
-	steps := []string{spec.Canary.Size.String()}
-	for _, wave := range spec.Waves {
-		steps = append(steps, wave.String())
+	var steps, soaks []string
+	for _, step := range spec.Steps {
+		steps, soaks = append(steps, step.Targets.String()), append(soaks, step.Soak.Duration.String())
 	}
-	return &v1alpha1.StrategyInForce{Waves: strings.Join(steps, ", "), Soak: spec.Soak.Duration.String(),
+	return &v1alpha1.StrategyInForce{Steps: strings.Join(steps, ", "), Soak: strings.Join(soaks, ", "),
 		OnFailure: spec.OnFailure}
 }

@@ -31,7 +31,7 @@ func TestConditionsOfStrategies(t *testing.T) {
 	}
 	kstatus.Table(t, *update, []kstatus.State[*v1alpha1.RemediationStrategy]{
 		state("policies follow it", 2, func(*v1alpha1.RemediationStrategy) {}),
-		state("no policy refers to it", 0, func(*v1alpha1.RemediationStrategy) {}),
+		state("no policy follows it", 0, func(*v1alpha1.RemediationStrategy) {}),
 		state("it can't be followed: it was written while admission was away", 2,
 			func(s *v1alpha1.RemediationStrategy) {
 				s.Spec.Windows = []v1alpha1.MaintenanceWindow{
@@ -68,7 +68,8 @@ func TestTheStatusCountsWhoFollows(t *testing.T) {
 		t.Fatalf("status %+v, %v", s.Status, err)
 	}
 	if is := s.Status.InForce; is == nil ||
-		*is != (v1alpha1.StrategyInForce{Waves: "1, 1%, 100%", Soak: "1h0m0s", OnFailure: v1alpha1.FailureRollback}) {
+		*is != (v1alpha1.StrategyInForce{Steps: "1, 1%, 100%", Soak: "1h0m0s, 1h0m0s, 1h0m0s",
+			OnFailure: v1alpha1.FailureRollback}) {
 		t.Errorf("in force: %+v", is)
 	}
 	got := Followers(c)(context.Background(), careful())

@@ -14,11 +14,8 @@ import (
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
 
-// Read reads a RemediationStrategy; nil when there is none of that name, or no name.
+// Read reads a RemediationStrategy; nil when there is none of that name.
 func Read(ctx context.Context, reader client.Reader, name string) (*v1alpha1.RemediationStrategy, error) {
-	if name == "" {
-		return nil, nil
-	}
 	s := &v1alpha1.RemediationStrategy{}
 	err := reader.Get(ctx, types.NamespacedName{Name: name}, s)
 	if apierrors.IsNotFound(err) {
@@ -30,26 +27,27 @@ func Read(ctx context.Context, reader client.Reader, name string) (*v1alpha1.Rem
 	return s, nil
 }
 
-// ReadPolicy reads a policy with the strategy that it follows; nil when it is gone. Where
+// ReadPolicy reads a policy and the strategy that it follows; nil when it is gone. Where
 // the strategy isn't known, its mode is Disabled.
-func ReadPolicy(ctx context.Context, reader client.Reader, name string) (*v1alpha1.ClusterRegoPolicy, error) {
-	p := &v1alpha1.ClusterRegoPolicy{}
+func ReadPolicy(ctx context.Context, reader client.Reader, name string) (*v1alpha1.ClusterRegoPolicy,
+	v1alpha1.RemediationStrategySpec, error) {
+	p, s := &v1alpha1.ClusterRegoPolicy{}, v1alpha1.RemediationStrategySpec{}
 	err := reader.Get(ctx, types.NamespacedName{Name: name}, p)
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return nil, s, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read policy %s: %w", name, err)
+		return nil, s, fmt.Errorf("read policy %s: %w", name, err)
 	}
 	named, err := Read(ctx, reader, Named(p))
 	if err != nil {
-		return nil, err
+		return nil, s, err
 	}
-	Resolve(p, named)
-	return p, nil
+	s, _ = Resolve(p, named)
+	return p, s, nil
 }
 
-// Followers are the policies that refer to a strategy, for watches of strategies.
+// Followers are the policies that follow a strategy, for watches of strategies.
 func Followers(reader client.Reader) func(context.Context, client.Object) []ctrl.Request {
 	return func(ctx context.Context, s client.Object) []ctrl.Request {
 		list := &v1alpha1.ClusterRegoPolicyList{}

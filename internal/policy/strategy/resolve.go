@@ -21,48 +21,44 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// Named is the name of the RemediationStrategy that a policy refers to; empty for one that
-// says itself how violations are remediated.
+// Named is the name of the RemediationStrategy that a policy follows.
 func Named(p *v1alpha1.ClusterRegoPolicy) string {
 	if ref := p.Spec.Remediation.StrategyRef; ref != nil {
 		return ref.Name
 	}
-	return ""
+	return v1alpha1.DefaultStrategy
 }
 
-// Resolve puts into a policy what the RemediationStrategy says that it refers to, with
-// defaults; named is nil when there is none of that name. A policy that refers to none
-// stays as it is, but for its defaults. Where the strategy isn't known, the policy's mode
-// is Disabled from then on, and the problem says why. The policy is changed in place; the
-// strategy is copied.
-func Resolve(p *v1alpha1.ClusterRegoPolicy, named *v1alpha1.RemediationStrategy) *Problem {
-	remediation := &p.Spec.Remediation
-	if remediation.StrategyRef == nil {
-		remediation.SetDefaults()
-		return nil
-	}
-	problem := wrong(remediation.StrategyRef.Name, named)
+// Resolve returns what the RemediationStrategy says that a policy follows, with defaults;
+// named is nil when there is none of that name, which for DefaultStrategy means the
+// defaults. Where the strategy isn't known, the policy's mode, which is changed in place, is
+// Disabled from then on, and the problem says why.
+func Resolve(p *v1alpha1.ClusterRegoPolicy, named *v1alpha1.RemediationStrategy) (
+	v1alpha1.RemediationStrategySpec, *Problem) {
+	p.Spec.Remediation.SetDefaults()
+	var s v1alpha1.RemediationStrategySpec
+	problem := wrong(Named(p), named)
 	if problem != nil {
-		remediation.Mode = v1alpha1.RemediationDisabled
-		remediation.RemediationStrategySpec = v1alpha1.RemediationStrategySpec{}
-		remediation.SetDefaults()
-		return problem
+		p.Spec.Remediation.Mode = v1alpha1.RemediationDisabled
+	} else if named != nil {
+		named.Spec.DeepCopyInto(&s)
 	}
-	named.Spec.DeepCopyInto(&remediation.RemediationStrategySpec)
-	remediation.RolloutStrategy.SetDefaults()
-	return nil
+	s.SetDefaults()
+	return s, problem
 }
 
 func wrong(name string, named *v1alpha1.RemediationStrategy) *Problem {
-	if named != nil && named.Name == name && named.DeletionTimestamp != nil {
-		return newProblem(v1alpha1.ReasonStrategyNotFound,
-			fmt.Sprintf("RemediationStrategy %q is being deleted, so nothing is remediated", name),
-			"it is being deleted", "recreate it once it is gone, or name another")
-	}
-	if named == nil || named.Name != name {
+	switch {
+	case named == nil && name == v1alpha1.DefaultStrategy:
+		return nil
+	case named == nil || named.Name != name:
 		return newProblem(v1alpha1.ReasonStrategyNotFound,
 			fmt.Sprintf("there is no RemediationStrategy %q, so nothing is remediated", name),
 			"there is none of that name", "create it, or name another")
+	case named.DeletionTimestamp != nil:
+		return newProblem(v1alpha1.ReasonStrategyNotFound,
+			fmt.Sprintf("RemediationStrategy %q is being deleted, so nothing is remediated", name),
+			"it is being deleted", "recreate it once it is gone, or name another")
 	}
 	if why := Wrong(named); why != "" {
 		return newProblem(v1alpha1.ReasonStrategyInvalid,
@@ -83,14 +79,8 @@ func Wrong(s *v1alpha1.RemediationStrategy) string {
 	if why := v1alpha1.Malformed(s); why != "" {
 		return "what is stored isn't of the form of its kind: " + why
 	}
-	if problems := Check(s); len(problems) > 0 {
+	if problems := canary.Validate(&s.Spec); len(problems) > 0 {
 		return fmt.Sprintf("spec.%s: %s", problems[0].Field, problems[0].Message)
 	}
 	return ""
-}
-
-// Check finds what is wrong in a strategy's spec.
-func Check(s *v1alpha1.RemediationStrategy) []canary.Problem {
-	whole := v1alpha1.RolloutStrategy{RemediationStrategySpec: *s.Spec.DeepCopy()}
-	return canary.Validate(&whole)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 )
@@ -17,8 +18,10 @@ import (
 // careful is a strategy that the default isn't.
 func careful() *v1alpha1.RemediationStrategy {
 	return &v1alpha1.RemediationStrategy{ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: "one", Generation: 3},
-		Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: 1, Soak: &metav1.Duration{Duration: time.Hour},
-			Waves:    []intstr.IntOrString{intstr.FromString("1%"), intstr.FromString("100%")},
+		Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: ptr.To(intstr.FromInt32(1)),
+			Steps: []v1alpha1.RolloutStep{
+				{Targets: intstr.FromInt32(1), Soak: &metav1.Duration{Duration: time.Hour}},
+				{Targets: intstr.FromString("1%"), Soak: &metav1.Duration{Duration: time.Hour}}},
 			Approval: v1alpha1.ApprovalStrategy{RequireDistinctApprover: true}}}
 }
 
@@ -33,22 +36,24 @@ func following(name string) *v1alpha1.ClusterRegoPolicy {
 
 func TestAPolicyFollowsTheStrategyThatItNames(t *testing.T) {
 	p, s := following("careful"), careful()
-	if problem := Resolve(p, s); problem != nil {
+	got, problem := Resolve(p, s)
+	if problem != nil {
 		t.Fatal(problem)
 	}
-	want := v1alpha1.RolloutStrategy{
-		Mode: v1alpha1.RemediationAutomatic, AllowedActions: []v1alpha1.ActionType{v1alpha1.ActionScale},
-		RemediationStrategySpec: careful().Spec}
+	want := careful().Spec
 	want.SetDefaults()
-	if diff := cmp.Diff(want, p.Spec.Remediation.RolloutStrategy); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the strategy in force (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(careful(), s); diff != "" {
 		t.Errorf("the strategy itself was changed (-want +got):\n%s", diff)
 	}
-	s.Spec.Waves[0] = intstr.FromString("100%")
-	if p.Spec.Remediation.Waves[0].StrVal != "1%" {
-		t.Error("the policy shares the strategy's lists: an edit would change it in place")
+	s.Spec.Steps[0].Targets = intstr.FromString("100%")
+	if got.Steps[0].Targets.IntVal != 1 {
+		t.Error("the strategy's lists are shared: an edit would change it in place")
+	}
+	if following("careful").Spec.Remediation.Mode != p.Spec.Remediation.Mode {
+		t.Error("the policy's mode was changed")
 	}
 }
 
@@ -88,39 +93,38 @@ func TestAReferenceThatLeadsNowhereRemediatesNothing(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := following("careful")
-			problem := Resolve(p, tc.named(careful()))
+			_, problem := Resolve(p, tc.named(careful()))
 			if problem == nil || problem.Reason != tc.reason || !strings.Contains(problem.Message, tc.says) {
 				t.Fatalf("got %+v, want %s with %q", problem, tc.reason, tc.says)
 			}
 			if mode := p.Spec.Remediation.Mode; mode != v1alpha1.RemediationDisabled {
 				t.Errorf("its mode is %s", mode)
 			}
-			if waves := p.Spec.Remediation.Waves; len(waves) > 0 {
-				t.Errorf("waves %v were made up", waves)
-			}
 		})
 	}
 }
 
-func TestAPolicyThatNamesNoneSaysItself(t *testing.T) {
+// TestAPolicyThatNamesNoneFollowsTheDefault: the object of that name, or else the built-in one.
+func TestAPolicyThatNamesNoneFollowsTheDefault(t *testing.T) {
 	p := following("careful")
-	p.Spec.Remediation.StrategyRef, p.Spec.Remediation.MaxInFlight = nil, 7
-	want := p.DeepCopy()
+	p.Spec.Remediation.StrategyRef = nil
+	if name := Named(p); name != v1alpha1.DefaultStrategy {
+		t.Fatalf("it follows %q", name)
+	}
+	var want v1alpha1.RemediationStrategySpec
 	want.SetDefaults()
-	if problem := Resolve(p, careful()); problem != nil {
-		t.Fatal(problem)
+	got, problem := Resolve(p, nil)
+	if diff := cmp.Diff(want, got); diff != "" || problem != nil {
+		t.Errorf("without an object: %v (-want +got):\n%s", problem, diff)
 	}
-	if diff := cmp.Diff(want.Spec.Remediation, p.Spec.Remediation); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	object := careful()
+	object.Name = v1alpha1.DefaultStrategy
+	got, problem = Resolve(p, object)
+	if problem != nil || got.MaxInFlight.IntVal != 1 || !got.Approval.RequireDistinctApprover {
+		t.Errorf("with an object: %+v, %v", got, problem)
 	}
-}
-
-// TestDefaultsTakeNoStrategysPlace: whoever resolves defaults without the strategy gets
-// none of its fields.
-func TestDefaultsTakeNoStrategysPlace(t *testing.T) {
-	p := following("careful")
-	p.SetDefaults()
-	if diff := cmp.Diff(v1alpha1.RemediationStrategySpec{}, p.Spec.Remediation.RemediationStrategySpec); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	object.DeletionTimestamp = &metav1.Time{}
+	if _, problem = Resolve(p, object); problem == nil || p.Spec.Remediation.Mode != v1alpha1.RemediationDisabled {
+		t.Errorf("while the object is being deleted: mode %s, %v", p.Spec.Remediation.Mode, problem)
 	}
 }

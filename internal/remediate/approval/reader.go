@@ -41,7 +41,7 @@ func NewReader(reader client.Reader, c clock.PassiveClock, approvers canary.Appr
 // yet, or is empty.
 func (c *Reader) Read(ctx context.Context, rem *v1alpha1.Remediation, proposal *preview.Proposal, waits string) (
 	rollout.Approval, error) {
-	if rem.Spec.Plan.Strategy.Mode != v1alpha1.RemediationManual {
+	if rem.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual {
 		return rollout.Approval{}, nil
 	}
 	var refused canary.Refusal
@@ -98,7 +98,7 @@ func approvalOf(rem *v1alpha1.Remediation, refused canary.Refusal, proposal *pre
 		return rollout.Approval{Needed: true, Message: fmt.Sprintf("approved by %s", rem.AnsweredBy()) +
 			notYet(proposal, waits)}
 	}
-	timeout := rem.Spec.Plan.Strategy.Approval.Timeout.Duration
+	timeout := rem.Spec.Plan.Rollout.ApprovalTimeout.Duration
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
@@ -138,7 +138,7 @@ func request(rem *v1alpha1.Remediation, proposal *preview.Proposal, by canary.Ap
 		"spec": map[string]any{"approval": v1alpha1.PlanApproval{Decision: v1alpha1.DecisionApprove,
 			ProposalDigest: proposal.Digest}}})
 	distinct := ""
-	if by.Distinct || rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover {
+	if by.Distinct || rem.Spec.Plan.Rollout.RequireDistinctApprover {
 		distinct = ", who hasn't written " + written(rem) + ","
 	}
 	return fmt.Sprintf("%s of policy %s (owner %s) %s for a person%s to answer: evenkeel rollout approve %s "+

@@ -15,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/rollout"
+	"evenkeel.dev/evenkeel/test/fixture"
 	"evenkeel.dev/evenkeel/test/recorded"
 )
 
@@ -31,7 +32,7 @@ func manualOf(change ...func(*v1alpha1.Remediation)) *v1alpha1.Remediation {
 			Plan: v1alpha1.RemediationPlan{
 				Hash: "hash", Targets: 7, Policy: v1alpha1.PlannedPolicy{
 					Name: "p", UID: "policy", Author: "ann", Owner: "platform"},
-				Strategy: v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}}}}
+				Rollout: fixture.Planned(v1alpha1.RemediationManual)}}}
 	for _, c := range change {
 		c(rem)
 	}
@@ -54,7 +55,7 @@ func by(user string, decision v1alpha1.ApprovalDecision, after int) func(*v1alph
 }
 
 func distinct(rem *v1alpha1.Remediation) {
-	rem.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true
+	rem.Spec.Plan.Rollout.RequireDistinctApprover = true
 }
 
 // known is what a plan does, once that is known.
@@ -117,7 +118,7 @@ func TestApproval(t *testing.T) {
 			want: rollout.Approval{Needed: true, Overdue: true}, says: "nobody has answered within"},
 		"the policy says when": {after: 2 * time.Second, want: rollout.Approval{Needed: true, Overdue: true},
 			plan: []plan{func(rem *v1alpha1.Remediation) {
-				rem.Spec.Plan.Strategy.Approval.Timeout = metav1.Duration{Duration: time.Second}
+				rem.Spec.Plan.Rollout.ApprovalTimeout = metav1.Duration{Duration: time.Second}
 			}}, says: "nobody has answered within 1s"},
 		"a late answer counts": {after: 48 * time.Hour, plan: []plan{by("bob", yes, 47*3600)},
 			want: wants(yes, "approved by bob: as bob says"), taken: "bob"},
@@ -147,7 +148,7 @@ func TestApproval(t *testing.T) {
 }
 
 func TestAPlanInAnotherModeNeedsNoAnswer(t *testing.T) {
-	rem := manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic })
+	rem := manualOf(func(rem *v1alpha1.Remediation) { rem.Spec.Plan.Rollout.Mode = v1alpha1.RemediationAutomatic })
 	// Nothing is read: there is nobody to read from.
 	if got, err := (&Reader{}).Read(t.Context(), rem, nil, ""); err != nil || got != (rollout.Approval{}) {
 		t.Errorf("got %+v, %v", got, err)

@@ -112,15 +112,15 @@ func (b *Budgets) AtWork(ctx context.Context, own *v1alpha1.Remediation, records
 		return nil, fmt.Errorf("list the plans in progress: %w", err)
 	}
 	var plans []*v1alpha1.Remediation
-	limited := false
+	anyLimit := false
 	for i := range list.Items {
 		rem := &list.Items[i]
 		if rem.Name == own.Name || MayHaveWritten(rem) {
-			limited = limited || rem.Spec.Plan.Strategy.Budget != nil || floors.MaxUnavailable != nil
+			anyLimit = anyLimit || limited(rem, floors)
 			plans = append(plans, rem)
 		}
 	}
-	if !limited {
+	if !anyLimit {
 		return nil, nil
 	}
 	var atWork []canary.PlanAtWork
@@ -133,12 +133,17 @@ func (b *Budgets) AtWork(ctx context.Context, own *v1alpha1.Remediation, records
 				return nil, fmt.Errorf("budgets count what plan %s has in flight: %w", rem.Name, err)
 			}
 		}
-		targets := MayWrite(rem, held)
-		strategy, _ := floors.Pace(rem.Spec.Plan.Strategy, targets)
-		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: strategy.Budget, Targets: targets,
-			InFlight: b.inFlight(rem.Name, held, counted)})
+		r, _, _ := floors.Pace(rem.Spec.Plan.Rollout, nil, MayWrite(rem, held))
+		atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, MaxInFlight: r.MaxTotalInFlight,
+			MaxPerNamespace: r.MaxPerNamespace, InFlight: b.inFlight(rem.Name, held, counted)})
 	}
 	return atWork, nil
+}
+
+// limited says whether a plan or the administrator limits what is in flight over all plans.
+func limited(rem *v1alpha1.Remediation, floors *limits.Floors) bool {
+	r := &rem.Spec.Plan.Rollout
+	return r.MaxTotalInFlight != 0 || r.MaxPerNamespace != 0 || floors.MaxTotalInFlight != nil
 }
 
 // MayWrite is the number of targets that a plan may write, which percentages are

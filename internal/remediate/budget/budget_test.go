@@ -49,8 +49,8 @@ func begins(t *testing.T, b *Budgets, rem *v1alpha1.Remediation, n int) (may int
 }
 
 func TestPlansNeverTakeTheSameRoom(t *testing.T) {
-	strict, sliceA := recordtest.PlanAtWork("strict", 10, "30%")
-	loose, sliceB := recordtest.PlanAtWork("loose", 10, "", v1alpha1.TargetApplied)
+	strict, sliceA := recordtest.PlanAtWork("strict", 10, 3)
+	loose, sliceB := recordtest.PlanAtWork("loose", 10, 0, v1alpha1.TargetApplied)
 	b, _ := budgetsOver([]*v1alpha1.Remediation{strict, loose}, sliceA, sliceB)
 	var got [2]int
 	var both sync.WaitGroup
@@ -64,8 +64,8 @@ func TestPlansNeverTakeTheSameRoom(t *testing.T) {
 }
 
 func TestRoomThatWasReservedIsGivenBackOrTaken(t *testing.T) {
-	strict, sliceA := recordtest.PlanAtWork("strict", 10, "3")
-	loose, sliceB := recordtest.PlanAtWork("loose", 10, "")
+	strict, sliceA := recordtest.PlanAtWork("strict", 10, 3)
+	loose, sliceB := recordtest.PlanAtWork("loose", 10, 0)
 	b, c := budgetsOver([]*v1alpha1.Remediation{strict, loose}, sliceA, sliceB)
 	if may, _ := begins(t, b, strict, 3); may != 3 {
 		t.Fatalf("nothing is in flight: want 3, got %d", may)
@@ -86,8 +86,8 @@ func TestRoomThatWasReservedIsGivenBackOrTaken(t *testing.T) {
 }
 
 func TestRoomIsNoneWhenNobodyKnows(t *testing.T) {
-	strict, sliceA := recordtest.PlanAtWork("strict", 10, "3")
-	lost, _ := recordtest.PlanAtWork("lost", 10, "")
+	strict, sliceA := recordtest.PlanAtWork("strict", 10, 3)
+	lost, _ := recordtest.PlanAtWork("lost", 10, 0)
 	b, _ := budgetsOver([]*v1alpha1.Remediation{strict, lost}, sliceA)
 	if may, why := begins(t, b, strict, 3); may != 0 || !strings.Contains(why, "lost-0") {
 		t.Errorf("the slice of another plan is gone: want none and its name, got %d (%s)", may, why)
@@ -98,16 +98,16 @@ func TestRoomIsNoneWhenNobodyKnows(t *testing.T) {
 // stand still with it.
 func TestALostRecordStopsNoOtherPlan(t *testing.T) {
 	for name, tc := range map[string]struct {
-		budget string
+		budget int32
 		want   int
 		why    string
 	}{
 		"without budgets it claims nothing":               {want: 2},
-		"under a budget nobody knows what it has written": {budget: "3", why: "lost-0"},
+		"under a budget nobody knows what it has written": {budget: 3, why: "lost-0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ours, slice := recordtest.PlanAtWork("ours", 10, tc.budget)
-			lost, _ := recordtest.PlanAtWork("lost", 10, "", v1alpha1.TargetApplied)
+			lost, _ := recordtest.PlanAtWork("lost", 10, 0, v1alpha1.TargetApplied)
 			b, _ := budgetsOver([]*v1alpha1.Remediation{ours, lost}, slice)
 			if may, why := begins(t, b, ours, 2); may != tc.want || !strings.Contains(why, tc.why) {
 				t.Errorf("want %d (%s), got %d (%s)", tc.want, tc.why, may, why)
@@ -117,9 +117,9 @@ func TestALostRecordStopsNoOtherPlan(t *testing.T) {
 }
 
 func TestPlansThatHaveNotBegunRestrictNobody(t *testing.T) {
-	strict, _ := recordtest.PlanAtWork("strict", 10, "1")
+	strict, _ := recordtest.PlanAtWork("strict", 10, 1)
 	strict.Status.Phase = v1alpha1.PhaseAwaitingApproval
-	loose, sliceB := recordtest.PlanAtWork("loose", 10, "")
+	loose, sliceB := recordtest.PlanAtWork("loose", 10, 0)
 	b, _ := budgetsOver([]*v1alpha1.Remediation{strict, loose}, sliceB)
 	if may, _ := begins(t, b, loose, 4); may != 4 {
 		t.Errorf("want 4, got %d", may)
@@ -130,7 +130,7 @@ func TestPlansThatHaveNotBegunRestrictNobody(t *testing.T) {
 // its own, and not for what is undone.
 func TestTheAdministratorsShareHoldsForEveryPlan(t *testing.T) {
 	tenth := intstr.Parse("10%")
-	floors := limits.Floors{MaxUnavailable: &tenth}
+	floors := limits.Floors{MaxTotalInFlight: &tenth}
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a"},
 		Spec: v1alpha1.RemediationSpec{Plan: v1alpha1.RemediationPlan{Targets: 20}}}
 	rem.Status.Phase = v1alpha1.PhaseApplying

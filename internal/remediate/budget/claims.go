@@ -28,7 +28,7 @@ func InWork(rem *v1alpha1.Remediation, rec *v1alpha1.TargetRecord) bool {
 		return true
 	case v1alpha1.TargetDone:
 		return rem.Status.Phase.Facts().Undoing() &&
-			(rem.Spec.WantsUndone() || rem.Spec.Plan.Strategy.RollbackScope == v1alpha1.RollbackAll)
+			(rem.Spec.WantsUndone() || rem.Spec.Plan.Rollout.RollbackScope == v1alpha1.RollbackAll)
 	case v1alpha1.TargetPending:
 		return record.MayLand(rec) // a write whose answer was lost may still reach the object
 	case v1alpha1.TargetPreviewed, v1alpha1.TargetSkipped, v1alpha1.TargetFailed, v1alpha1.TargetReverted,
@@ -45,7 +45,7 @@ const joinPatience = 3 * time.Second
 // held it before a write may have passed.
 func aboutToBegin(rem *v1alpha1.Remediation, now time.Time) bool {
 	if rem.DeletionTimestamp != nil || rem.Spec.Paused(now) ||
-		!rem.Spec.Plan.Strategy.Mode.Runs() {
+		!rem.Spec.Plan.Rollout.Mode.Runs() {
 		return false
 	}
 	if !rem.Phase().Facts().Holds {

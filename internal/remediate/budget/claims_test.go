@@ -35,7 +35,7 @@ func TestAPlanThatIsPausedDoesNotBegin(t *testing.T) {
 		"its end has come": {until: &metav1.Time{Time: lookedAt}, want: true},
 	} {
 		rem := &v1alpha1.Remediation{}
-		rem.Spec.Plan.Strategy.Mode, rem.Status.Phase = v1alpha1.RemediationAutomatic, v1alpha1.PhasePlanned
+		rem.Spec.Plan.Rollout.Mode, rem.Status.Phase = v1alpha1.RemediationAutomatic, v1alpha1.PhasePlanned
 		rem.Spec.DesiredState, rem.Spec.PausedUntilTime = v1alpha1.StatePaused, tc.until
 		if got := aboutToBegin(rem, lookedAt); got != tc.want {
 			t.Errorf("%s: about to begin: %t, want %t", name, got, tc.want)
@@ -103,13 +103,13 @@ func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 		"A new plan that only tries": {
 			reason: "a dry run writes nothing", theirs: v1alpha1.TargetRecord{State: v1alpha1.TargetPending},
 			other: func(s *v1alpha1.RemediationStatus) { s.Phase = "" }, strategy: func(s *v1alpha1.RemediationSpec) {
-				s.Plan.Strategy.Mode = v1alpha1.RemediationDryRun
+				s.Plan.Rollout.Mode = v1alpha1.RemediationDryRun
 			}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			ours, slice := recordtest.PlanAtWork("ours", 2, "")
-			theirs, other := recordtest.PlanAtWork("theirs", 1, "")
+			ours, slice := recordtest.PlanAtWork("ours", 2, 0)
+			theirs, other := recordtest.PlanAtWork("theirs", 1, 0)
 			sameObjects(other, slice)
 			other.Records[0] = tc.theirs
 			if tc.other != nil {
@@ -147,8 +147,8 @@ func TestAnObjectInWorkBelongsToOnePlan(t *testing.T) {
 // Two plans that look at the same time don't both take an object, and one that both
 // have written counts once for the budgets.
 func TestPlansThatLookAtTheSameTime(t *testing.T) {
-	one, first := recordtest.PlanAtWork("one", 2, "3")
-	two, second := recordtest.PlanAtWork("two", 2, "")
+	one, first := recordtest.PlanAtWork("one", 2, 3)
+	two, second := recordtest.PlanAtWork("two", 2, 0)
 	sameObjects(second, first)
 	b, _ := budgetsOver([]*v1alpha1.Remediation{one, two}, first, second)
 	if may, _ := begins(t, b, one, 1); may != 1 {
@@ -159,10 +159,10 @@ func TestPlansThatLookAtTheSameTime(t *testing.T) {
 	}
 
 	written := []v1alpha1.TargetState{v1alpha1.TargetApplied, v1alpha1.TargetIntent}
-	one, first = recordtest.PlanAtWork("one", 4, "3", written...)
-	two, second = recordtest.PlanAtWork("two", 4, "", written...)
+	one, first = recordtest.PlanAtWork("one", 4, 3, written...)
+	two, second = recordtest.PlanAtWork("two", 4, 0, written...)
 	sameObjects(second, first)
-	three, third := recordtest.PlanAtWork("three", 3, "")
+	three, third := recordtest.PlanAtWork("three", 3, 0)
 	b, _ = budgetsOver([]*v1alpha1.Remediation{one, two, three}, first, second, third)
 	if may, why := begins(t, b, three, 3); may != 1 {
 		t.Errorf("with two objects in flight that two plans have written, and room for three, %d may begin, want 1: %s",

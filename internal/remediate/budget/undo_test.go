@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/recordtest"
@@ -29,12 +32,14 @@ func TestPercentagesAreOfWhatThePlanMayWrite(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rem, slice := recordtest.PlanAtWork("ten", 200, "10%")
+			rem, slice := recordtest.PlanAtWork("ten", 200, 0)
 			rem.Spec.Plan.Writable = tc.writable
 			for i := range tc.skipped {
 				slice.Records[i] = v1alpha1.TargetRecord{State: v1alpha1.TargetSkipped, Reason: v1alpha1.ReasonManaged}
 			}
 			b, _ := budgetsOver([]*v1alpha1.Remediation{rem}, slice)
+			tenth := intstr.Parse("10%")
+			b.floors = limits.Floors{MaxTotalInFlight: &tenth}
 			if may, why := begins(t, b, rem, 200); may != tc.want {
 				t.Errorf("%s: %d may begin, want %d (%s)", tc.reason, may, tc.want, why)
 			}
@@ -64,7 +69,7 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 	const verified, applied, pending = v1alpha1.TargetVerified, v1alpha1.TargetApplied, v1alpha1.TargetPending
 	cases := map[string]struct {
 		reason     string
-		budget     string
+		budget     int32
 		states     []v1alpha1.TargetState
 		recovering int // of those that were undone before
 		theirs     []v1alpha1.TargetState
@@ -72,23 +77,23 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 		want       int
 	}{
 		"no budget": {
-			"maxInFlight at a time", "",
+			"maxInFlight at a time", 0,
 			[]v1alpha1.TargetState{verified, verified, verified, verified, verified, verified}, 0, nil, false, 5},
 		"one at a time": {
-			"as they were written", "1", []v1alpha1.TargetState{verified, verified, verified}, 0, nil, false, 1},
-		"one recovers": {"it has the room", "1", []v1alpha1.TargetState{verified, verified}, 1,
+			"as they were written", 1, []v1alpha1.TargetState{verified, verified, verified}, 0, nil, false, 1},
+		"one recovers": {"it has the room", 1, []v1alpha1.TargetState{verified, verified}, 1,
 			nil, false, 0},
 		"what is in flight has its room": {
-			"it is unavailable already", "2", []v1alpha1.TargetState{applied, applied, verified}, 0, nil, false, 2},
+			"it is unavailable already", 2, []v1alpha1.TargetState{applied, applied, verified}, 0, nil, false, 2},
 		"another plan has all the room": {
-			"one goes on all the same", "2", []v1alpha1.TargetState{verified, verified}, 0,
+			"one goes on all the same", 2, []v1alpha1.TargetState{verified, verified}, 0,
 			[]v1alpha1.TargetState{applied, applied}, false, 1},
-		"another plan has it, and one recovers": {"that is the one", "2", []v1alpha1.TargetState{verified, verified}, 1,
+		"another plan has it, and one recovers": {"that is the one", 2, []v1alpha1.TargetState{verified, verified}, 1,
 			[]v1alpha1.TargetState{applied, applied}, false, 0},
 		"nobody knows what is in flight": {
-			"one goes on all the same", "2", []v1alpha1.TargetState{verified, verified}, 0, nil, true, 1},
-		"a budget that can't be read": {
-			"one goes on all the same", "many", []v1alpha1.TargetState{verified, verified}, 0, nil, false, 1},
+			"one goes on all the same", 2, []v1alpha1.TargetState{verified, verified}, 0, nil, true, 1},
+		"a limit that can't be meant": {
+			"one goes on all the same", -1, []v1alpha1.TargetState{verified, verified}, 0, nil, false, 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,11 +101,11 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 				tc.states = append(tc.states, v1alpha1.TargetReverted)
 			}
 			rem, slice := recordtest.PlanAtWork("undo", len(tc.states), tc.budget, tc.states...)
-			rem.Spec.Plan.Strategy.MaxInFlight, rem.Status.Phase = 5, v1alpha1.PhaseRollingBack
+			rem.Spec.Plan.Rollout.MaxInFlight, rem.Status.Phase = 5, v1alpha1.PhaseRollingBack
 			for i := range tc.recovering {
 				slice.Records[len(tc.states)-1-i].Recovering = true
 			}
-			other, otherSlice := recordtest.PlanAtWork("other", max(len(tc.theirs), 1), "",
+			other, otherSlice := recordtest.PlanAtWork("other", max(len(tc.theirs), 1), 0,
 				append(tc.theirs, pending)...)
 			slices := []*v1alpha1.RemediationSlice{slice, otherSlice}
 			if tc.lost {
@@ -117,10 +122,10 @@ func TestARollbackKeepsToBudgetsAndIsNeverBlocked(t *testing.T) {
 // What a rollback has undone, and what isn't well again yet, is in flight for the
 // other plans.
 func TestWhatIsUndoneCountsForOtherPlans(t *testing.T) {
-	undone, sliceA := recordtest.PlanAtWork("undone", 3, "", v1alpha1.TargetReverted, v1alpha1.TargetReverted,
+	undone, sliceA := recordtest.PlanAtWork("undone", 3, 0, v1alpha1.TargetReverted, v1alpha1.TargetReverted,
 		v1alpha1.TargetVerified)
 	undone.Status.Phase = v1alpha1.PhaseRollingBack
-	strict, sliceB := recordtest.PlanAtWork("strict", 5, "2")
+	strict, sliceB := recordtest.PlanAtWork("strict", 5, 2)
 	b, kept := budgetsOver([]*v1alpha1.Remediation{undone, strict}, sliceA, sliceB)
 	for recovering, want := range []int{2, 1, 0} {
 		for i := range recovering {

@@ -166,7 +166,7 @@ func (p *Pass) Attempt(i int) *fix.Attempt {
 // SetRecord keeps a target's new record. A denial is harm only where a write is meant:
 // a dry run that is denied has told what it was asked.
 func (p *Pass) SetRecord(i int, rec v1alpha1.TargetRecord) {
-	if p.Remediation.Spec.Plan.Strategy.Mode.Runs() && rec.State == v1alpha1.TargetFailed &&
+	if p.Remediation.Spec.Plan.Rollout.Mode.Runs() && rec.State == v1alpha1.TargetFailed &&
 		rec.Reason == v1alpha1.ReasonAdmissionDenied {
 		p.Denied = append(p.Denied, i)
 	}

@@ -27,6 +27,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/fixtest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // wants is a policy that wants a value under a key of the data of ConfigMaps.
@@ -97,10 +98,10 @@ func companyOf(t *testing.T, known *catalog.Snapshot, policies ...*v1alpha1.Clus
 			Records: &record.Records{},
 			Targets: &targets.Client{Reader: c.api, Writer: c.api, Mapper: mapper,
 				Clock: clocktesting.NewFakePassiveClock(fixtest.Now), Annotate: true}}
-		p.Remediation.Name, p.Remediation.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), []int32{0, 1}
+		p.Remediation.Name, p.Remediation.Spec.Plan.Waves = fmt.Sprintf("plan-%d", i), fixture.PlannedWaves(0, 1)
 		p.Remediation.Spec.Plan.Policy.Name = pol.Name
 		p.Remediation.Spec.Plan.Policy.Revision, _ = p.Snapshot.Revision(pol.Name)
-		p.Remediation.Spec.Plan.Strategy.SetDefaults()
+		p.Remediation.Spec.Plan.Rollout = fixture.Planned(v1alpha1.RemediationAutomatic)
 		slice := &v1alpha1.RemediationSlice{}
 		slice.Targets = []v1alpha1.Target{
 			{Object: v1alpha1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "web",

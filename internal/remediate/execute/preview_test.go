@@ -174,7 +174,7 @@ func TestDenialsAreCountedWhereAWriteIsMeant(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.pass.Remediation.UID, b.pass.Remediation.Spec.Plan.Strategy.Mode = "p1", tc.mode
+			b.pass.Remediation.UID, b.pass.Remediation.Spec.Plan.Rollout.Mode = "p1", tc.mode
 			b.pass.Records.Slices[0].Targets[0].Object.Namespace = tc.namespace
 			b.pass.SetRecord(0, v1alpha1.TargetRecord{State: tc.state, Reason: tc.why, Message: "no"})
 			equal(t, tc.want, b.pass.Denials())

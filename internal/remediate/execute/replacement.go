@@ -77,7 +77,7 @@ func (p *Pass) awaitReplacement(write *v1alpha1.WriteRecord, controller *unstruc
 			Message: fmt.Sprintf("%s hasn't made another Pod yet: it has %d of %d", write.Controller.String(), live,
 				wanted)}
 	}
-	patience := p.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration / 2
+	patience := p.Remediation.Spec.Plan.Rollout.ProgressDeadline.Duration / 2
 	if write.AppliedTime != nil && p.Targets.Clock.Now().Sub(write.AppliedTime.Time) < patience {
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
 			Message: fmt.Sprintf("%s hasn't made another Pod yet: waiting for one up to %s", write.Controller.String(),

@@ -133,7 +133,7 @@ func TestAControllerThatTellsNoNumberIsAwaitedForAWhile(t *testing.T) {
 		t.Errorf("at once: %+v", c)
 	}
 	b.pass.Targets.Clock = clocktesting.NewFakePassiveClock(
-		fixtest.Now.Add(b.pass.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration / 2))
+		fixtest.Now.Add(b.pass.Remediation.Spec.Plan.Rollout.ProgressDeadline.Duration / 2))
 	if c := b.pass.checkReplacements(t.Context(), w, job, false); c != nil {
 		t.Errorf("after half the deadline: %+v", c)
 	}

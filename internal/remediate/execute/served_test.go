@@ -104,7 +104,7 @@ func TestUndoingEndsWhereTheAPIServerRefusesIt(t *testing.T) {
 			b := newBench(t)
 			a, rec := b.attempt(fixing()[1:])
 			written := b.pass.send(t.Context(), a, rec)
-			patience := rollout.UnobservedFactor * b.pass.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration
+			patience := rollout.UnobservedFactor * b.pass.Remediation.Spec.Plan.Rollout.ProgressDeadline.Duration
 			answer := func(context.Context, client.WithWatch, client.Object, client.Patch,
 				...client.PatchOption) error {
 				return tc.err
@@ -135,7 +135,7 @@ func TestUndoingEndsWhereTheKindIsUninstalled(t *testing.T) {
 	at := func(after time.Duration) {
 		b.pass.Targets.Clock = clocktesting.NewFakePassiveClock(fixtest.Now.Add(after))
 	}
-	patience := rollout.UnobservedFactor * b.pass.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration
+	patience := rollout.UnobservedFactor * b.pass.Remediation.Spec.Plan.Rollout.ProgressDeadline.Duration
 	served := b.pass.Targets.Reader
 	b.withoutKind(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ConfigMap"}})
 	for _, after := range []time.Duration{0, time.Second, patience / 2, patience} {

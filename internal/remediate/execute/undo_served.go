@@ -43,7 +43,7 @@ func (p *Pass) undoneLater(rec v1alpha1.TargetRecord, lands time.Time, reason, w
 	if since == nil {
 		since = &now
 	}
-	patience := rollout.UnobservedFactor * p.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration
+	patience := rollout.UnobservedFactor * p.Remediation.Spec.Plan.Rollout.ProgressDeadline.Duration
 	if now.Sub(since.Time) > patience && rec.Attempts >= unservedTries && !now.Time.Before(lands) {
 		return p.ended(rec, v1alpha1.TargetRevertConflict, reason, fmt.Sprintf("not undone within %s: %s. %s", patience,
 			why, help))

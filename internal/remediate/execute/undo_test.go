@@ -209,7 +209,7 @@ func TestATargetThatWasNeverWrittenNeedntRecover(t *testing.T) {
 // and when the write can't arrive any more: each by itself is no reason.
 func TestWhenTheUndoingInAMissingKindIsGivenUp(t *testing.T) {
 	b := newBench(t)
-	patience := rollout.UnobservedFactor * b.pass.Remediation.Spec.Plan.Strategy.ProgressDeadline.Duration
+	patience := rollout.UnobservedFactor * b.pass.Remediation.Spec.Plan.Rollout.ProgressDeadline.Duration
 	cases := map[string]struct {
 		waited time.Duration
 		tries  int32

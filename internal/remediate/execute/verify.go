@@ -46,8 +46,8 @@ func (p *Pass) verify(ctx context.Context, i int, otherRules bool) *rollout.Chec
 	if c := p.checkCreated(ctx, rec); c != nil {
 		return c
 	}
-	c := healthcheck.Check(p.Remediation.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
-	return healthcheck.CheckNewPods(p.Remediation.Spec.Plan.Strategy, obj, rec, c)
+	c := healthcheck.Check(p.Remediation.Spec.Plan.Rollout, obj, kube.ParseHealth(rec.Write.HealthBefore))
+	return healthcheck.CheckNewPods(p.Remediation.Spec.Plan.Rollout, obj, rec, c)
 }
 
 // checkVerdicts judges the object again, and those that rules judge by it.
@@ -135,5 +135,5 @@ func (p *Pass) CheckRecovered(ctx context.Context, i int) *rollout.Check {
 		return &rollout.Check{Result: rollout.CheckWaiting, Reason: "",
 			Message: "the object couldn't be read: " + err.Error()}
 	}
-	return healthcheck.AsWellAsBefore(p.Remediation.Spec.Plan.Strategy, obj, kube.ParseHealth(rec.Write.HealthBefore))
+	return healthcheck.AsWellAsBefore(p.Remediation.Spec.Plan.Rollout, obj, kube.ParseHealth(rec.Write.HealthBefore))
 }

@@ -129,7 +129,7 @@ func (p *Pass) checkController(ctx context.Context, write *v1alpha1.WriteRecord,
 	if c := p.checkReplacements(ctx, write, controller, otherRules); c != nil {
 		return c
 	}
-	c := healthcheck.Check(p.Remediation.Spec.Plan.Strategy, controller, kube.ParseHealth(write.HealthBefore))
+	c := healthcheck.Check(p.Remediation.Spec.Plan.Rollout, controller, kube.ParseHealth(write.HealthBefore))
 	c.Message = write.Controller.String() + ", the Pod's controller: " + c.Message
 	return c
 }
@@ -150,7 +150,7 @@ func (p *Pass) checkCreated(ctx context.Context, rec *v1alpha1.TargetRecord) *ro
 			return &rollout.Check{Result: rollout.CheckWaiting, Reason: v1alpha1.ReasonUnobserved,
 				Message: "what the fix created couldn't be read: " + err.Error()}
 		}
-		if c := healthcheck.Check(p.Remediation.Spec.Plan.Strategy, obj,
+		if c := healthcheck.Check(p.Remediation.Spec.Plan.Rollout, obj,
 			kube.Unknown); c.Result != rollout.CheckPassed {
 			c.Message = w.Object.String() + ", which the fix created: " + c.Message
 			return c

@@ -20,6 +20,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
 	"evenkeel.dev/evenkeel/test/fixtest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // bench is a target with its fix on a simulated API server.
@@ -45,8 +46,8 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 			Owners: targets.OwnerMemo{Reader: api}}}
 	p.Remediation.Name = "plan-1"
 	p.Remediation.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "state", Revision: fixtest.Revision}
-	p.Remediation.Spec.Plan.Strategy.SetDefaults()
-	p.Remediation.Spec.Plan.Strategy.AllowedActions = v1alpha1.ActionTypes()
+	p.Remediation.Spec.Plan.Rollout = fixture.Planned(v1alpha1.RemediationAutomatic)
+	p.Remediation.Spec.Plan.Rollout.AllowedActions = v1alpha1.ActionTypes()
 	p.Records.Add(&v1alpha1.RemediationSlice{Targets: []v1alpha1.Target{{Object: fixtest.Web()}}})
 	b := &bench{t: t, api: api, pass: p, target: fixtest.Web()}
 	p.Save = func(context.Context) error {

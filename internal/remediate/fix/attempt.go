@@ -61,7 +61,7 @@ func (a *Attempt) Prepare(ctx context.Context) v1alpha1.TargetRecord {
 // Intent is the record of the writes that are about to be sent.
 func (a *Attempt) Intent() (v1alpha1.TargetRecord, error) {
 	now := metav1.NewMicroTime(a.Targets.Clock.Now())
-	health, _, err := healthcheck.Of(a.Plan.Strategy, a.Object)
+	health, _, err := healthcheck.Of(a.Plan.Rollout, a.Object)
 	if err != nil {
 		return v1alpha1.TargetRecord{}, err
 	}
@@ -138,7 +138,7 @@ func (a *Attempt) Pending(reason, message string) *v1alpha1.TargetRecord {
 
 // Retry leaves the target pending for another try, until the strategy's limit.
 func (a *Attempt) Retry(message string, after time.Duration) *v1alpha1.TargetRecord {
-	if limit := a.Plan.Strategy.RetryLimit; limit != nil && a.Previous.Attempts >= *limit {
+	if limit := a.Plan.Rollout.RetryLimit; a.Previous.Attempts >= limit {
 		return a.Failed(v1alpha1.ReasonRetriesExhausted,
 			fmt.Sprintf("gave up after %s: %s", prose.Count(a.Previous.Attempts+1, "try"), message))
 	}
@@ -162,7 +162,7 @@ func (a *Attempt) waitFor(reason, what, message string) *v1alpha1.TargetRecord {
 	if since == nil || a.Previous.Reason != reason {
 		since = &now
 	}
-	if deadline := a.Plan.Strategy.ProgressDeadline.Duration; now.Sub(since.Time) > deadline {
+	if deadline := a.Plan.Rollout.ProgressDeadline.Duration; now.Sub(since.Time) > deadline {
 		return a.Failed(reason, fmt.Sprintf("couldn't be %s within %s: %s", what, deadline, message))
 	}
 	rec := a.Pending(reason, message)

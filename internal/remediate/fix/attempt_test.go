@@ -27,6 +27,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
 	"evenkeel.dev/evenkeel/test/breakertest"
 	"evenkeel.dev/evenkeel/test/fixtest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 func TestARemovalThatArrivesLateIsOurs(t *testing.T) {
@@ -91,8 +92,8 @@ func TestWaitingForADisruptionBudgetIsNoTry(t *testing.T) {
 			a := &Attempt{Targets: targetsAt(fixtest.Now),
 				Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending, Reason: v1alpha1.ReasonDisruptionBudget,
 					WaitingTime: tc.since}}
-			a.Plan.Strategy.SetDefaults()
-			a.Plan.Strategy.ProgressDeadline = metav1.Duration{Duration: 90 * time.Second}
+			a.Plan.Rollout = fixture.Planned(v1alpha1.RemediationAutomatic)
+			a.Plan.Rollout.ProgressDeadline = metav1.Duration{Duration: 90 * time.Second}
 			got := a.FromError(tc.err)
 			if got.State != tc.want || got.Reason != tc.why || got.Attempts != tc.tries {
 				t.Errorf("%s (%s), %d tries: %s", got.State, got.Reason, got.Attempts, got.Message)
@@ -125,7 +126,7 @@ func TestAMissingRightIsAwaitedButNotByAPreview(t *testing.T) {
 		v1alpha1.RemediationDryRun: v1alpha1.TargetFailed,
 	} {
 		a := &Attempt{Targets: targetsAt(fixtest.Now)}
-		a.Plan.Strategy.Mode = mode
+		a.Plan.Rollout.Mode = mode
 		rec := a.awaitPermissions("{verbs}")
 		if rec.State != want || rec.Reason != v1alpha1.ReasonMissingPermissions || rec.Attempts != 0 ||
 			!strings.Contains(rec.Message, "{verbs}") {
@@ -179,7 +180,7 @@ func attemptAt(snapshot *catalog.Snapshot, object *unstructured.Unstructured) *A
 // A target waits for its kind up to the progress deadline, and no breaker counts it.
 func TestAKindThatStaysAwayIsNoFailureOfTheFix(t *testing.T) {
 	a := &Attempt{Targets: targetsAt(fixtest.Now), Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
-	a.Plan.Strategy.ProgressDeadline = metav1.Duration{Duration: time.Minute}
+	a.Plan.Rollout.ProgressDeadline = metav1.Duration{Duration: time.Minute}
 	answer := &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Widget"}}
 	a.Previous = *a.FromError(answer)
 	a.Targets.Clock = clocktesting.NewFakePassiveClock(fixtest.Now.Add(time.Minute))
@@ -202,7 +203,7 @@ func TestAWebhookThatDoesntAnswerDeniesNothing(t *testing.T) {
 			`failed calling webhook "deny.example.com": failed to call webhook: Post "https://deny.example.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: connection refused`))
 	a := &Attempt{Targets: &targets.Client{Clock: clocktesting.NewFakePassiveClock(breakertest.Noon)},
 		Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
-	a.Plan.Strategy.SetDefaults()
+	a.Plan.Rollout = fixture.Planned(v1alpha1.RemediationAutomatic)
 	for range 20 {
 		if a.Previous = *a.FromError(down); a.Previous.State != v1alpha1.TargetPending {
 			break

@@ -21,11 +21,11 @@ import (
 // RequireKnownHealth leaves a target alone whose health nobody can tell, before
 // anything is written to it: absence of evidence is no proof.
 func RequireKnownHealth(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
-	if action.Remove(a.decision.Actions) || a.Plan.Strategy.Mode == v1alpha1.RemediationDryRun ||
-		healthcheck.Covered(a.Plan.Strategy) != "" {
+	if action.Remove(a.decision.Actions) || a.Plan.Rollout.Mode == v1alpha1.RemediationDryRun ||
+		healthcheck.Covered(a.Plan.Rollout) != "" {
 		return nil // what is to be removed has no health of its own to lose
 	}
-	health, message, err := healthcheck.Of(a.Plan.Strategy, a.Object)
+	health, message, err := healthcheck.Of(a.Plan.Rollout, a.Object)
 	if err != nil || health != kube.Unknown {
 		return nil // an error is told where the canary's health, or the intent, is recorded
 	}
@@ -39,7 +39,7 @@ const maxHealthReads = 3
 // UnknownHealth is closed while nobody can tell the health of a kind among the
 // targets that are to be written: that is shown before the first write, and not by
 // failures in the midst of a rollout. One object is read of each kind without a rule.
-func UnknownHealth(ctx context.Context, t *targets.Client, s v1alpha1.RolloutStrategy, policyName string,
+func UnknownHealth(ctx context.Context, t *targets.Client, s v1alpha1.PlannedRollout, policyName string,
 	snapshot targets.Verdicts, pending []v1alpha1.ObjectReference) rollout.Gate {
 	if healthcheck.Covered(s) != "" {
 		return rollout.Gate{}

@@ -118,7 +118,7 @@ func TestATargetWaitsForWhatIsLookedUpToBeKnown(t *testing.T) {
 			}
 			d.Previous = rec
 			d.Targets.Clock = clocktesting.NewFakePassiveClock(
-				fixtest.Now.Add(d.Plan.Strategy.ProgressDeadline.Duration + time.Second))
+				fixtest.Now.Add(d.Plan.Rollout.ProgressDeadline.Duration + time.Second))
 			rec = d.Prepare(t.Context())
 			if rec.State != v1alpha1.TargetFailed || rec.Reason != v1alpha1.ReasonUnobserved ||
 				circuit.SpeaksOfFix(rec.Reason) {

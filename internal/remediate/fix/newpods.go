@@ -18,8 +18,8 @@ import (
 // the fix changes in its template: the Pods that are ready are of the old one, and
 // prove nothing. Metrics don't tell either, for they measure the old Pods.
 func RequireNewPods(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
-	if a.Patched == nil || a.Plan.Strategy.Mode == v1alpha1.RemediationDryRun ||
-		healthcheck.TakesUnknown(a.Plan.Strategy) {
+	if a.Patched == nil || a.Plan.Rollout.Mode == v1alpha1.RemediationDryRun ||
+		healthcheck.TakesUnknown(a.Plan.Rollout) {
 		return nil
 	}
 	changed := action.Diff(a.Object.Object, a.Patched)

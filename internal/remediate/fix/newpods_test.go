@@ -17,6 +17,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/internal/rollout"
 	"evenkeel.dev/evenkeel/test/fixtest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // running is a StatefulSet with three ready Pods; the spec in JSON is put on top.
@@ -46,12 +47,12 @@ func TestAFixThatNoPodWouldRunIsNotMade(t *testing.T) {
 	template, replicas, label := []string{"spec", "template", "metadata", "labels"}, []string{"spec", "replicas"},
 		[]string{"metadata", "labels"}
 	allowed := func(p *v1alpha1.RemediationPlan) {
-		p.Strategy.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
+		p.Rollout.UnknownHealth = v1alpha1.UnknownHealthAllow
 	}
 	measured := func(p *v1alpha1.RemediationPlan) {
-		p.Strategy.Analysis = &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{Name: "errors"}}}
+		p.Rollout.Metrics = []v1alpha1.PlannedMetric{{Name: "errors"}}
 	}
-	dryRun := func(p *v1alpha1.RemediationPlan) { p.Strategy.Mode = v1alpha1.RemediationDryRun }
+	dryRun := func(p *v1alpha1.RemediationPlan) { p.Rollout.Mode = v1alpha1.RemediationDryRun }
 	const onDelete, partition = `{"updateStrategy":{"type":"OnDelete"}}`,
 		`{"updateStrategy":{"rollingUpdate":{"partition":5}}}`
 	cases := map[string]struct {
@@ -81,7 +82,7 @@ func TestAFixThatNoPodWouldRunIsNotMade(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := &Attempt{Object: running(t, tc.spec), Canary: tc.canary,
 				Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}
-			a.Plan.Waves = []int32{1, 1}
+			a.Plan.Waves = fixture.PlannedWaves(1, 1)
 			if tc.change != nil {
 				tc.change(&a.Plan)
 			}
@@ -169,9 +170,9 @@ func TestOldPodsAndNoPodsVerifyNothing(t *testing.T) {
 			rec := &v1alpha1.TargetRecord{
 				Write: &v1alpha1.WriteRecord{HealthBefore: tc.before.String(), ReadyBefore: tc.ready,
 					Fields: []v1alpha1.FieldChange{{Path: tc.path}}}}
-			s := v1alpha1.RolloutStrategy{}
+			s := v1alpha1.PlannedRollout{}
 			if tc.allow {
-				s.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
+				s.UnknownHealth = v1alpha1.UnknownHealthAllow
 			}
 			c := healthcheck.CheckNewPods(s, obj, rec, healthcheck.Check(s, obj, tc.before))
 			if c.Result != tc.want || !strings.Contains(c.Message, tc.says) {
@@ -197,7 +198,7 @@ func TestHealthThatNothingProvesIsNoFailureOfTheFix(t *testing.T) {
 // The intent keeps how many Pods were ready, for what comes after the write.
 func TestTheRecordKeepsHowManyPodsWereReady(t *testing.T) {
 	a := &Attempt{Targets: targetsAt(fixtest.Now), Object: running(t, `{}`), Writes: []*Write{{Step: action.Step{}}}}
-	a.Plan.Strategy.SetDefaults()
+	a.Plan.Rollout = fixture.Planned(v1alpha1.RemediationAutomatic)
 	rec, err := a.Intent()
 	if err != nil || rec.Write.ReadyBefore != 3 {
 		t.Errorf("want 3, got %+v (%v)", rec.Write, err)

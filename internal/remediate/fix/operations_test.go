@@ -428,7 +428,7 @@ func TestADryRunOfARemoval(t *testing.T) {
 		"nobody can tell its controller's health, and a person takes it for well": {reason: "health.unknown: Allow",
 			pod: pod(widget), given: func(d *desk) {
 				d.widgets()
-				d.Plan.Strategy.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
+				d.Plan.Rollout.UnknownHealth = v1alpha1.UnknownHealthAllow
 			}, root: "Widget shop/rs"},
 		"a disruption budget keeps it": {reason: "it waits", objects: []client.Object{rs, web}, pod: pod(nil),
 			given: func(d *desk) {

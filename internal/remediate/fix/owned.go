@@ -31,7 +31,7 @@ func RespectOwnership(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 		return a.leaveToOwner(ctx)
 	}
 	manager, managed := a.Targets.Tools.ManagedBy(a.Object)
-	if !managed || a.Plan.Strategy.ManagedObjects == v1alpha1.ManagedRemediate {
+	if !managed || a.Plan.Rollout.ManagedObjects == v1alpha1.ManagedRemediate {
 		return nil
 	}
 	return a.propose(ctx, a.Skipped(v1alpha1.ReasonManaged,

@@ -69,7 +69,7 @@ func TestAnObjectIsLeftToWhoeverMakesIt(t *testing.T) {
 		"Argo CD keeps it in step, and the strategy says to fix it": {reason: "a person said so",
 			given: func(d *desk) {
 				d.change(func(web *corev1.ConfigMap) { web.Annotations = argo })
-				d.Plan.Strategy.ManagedObjects = v1alpha1.ManagedRemediate
+				d.Plan.Rollout.ManagedObjects = v1alpha1.ManagedRemediate
 			}, want: v1alpha1.TargetIntent},
 		"no fix can be proposed": {reason: "that is told too", given: func(d *desk) {
 			d.change(func(web *corev1.ConfigMap) { web.Annotations = argo })

@@ -63,7 +63,7 @@ func (a *Attempt) missingPermission(wanted permissions.Need, err error) *v1alpha
 // failure, and no try. A preview doesn't wait.
 func (a *Attempt) awaitPermissions(rules string) *v1alpha1.TargetRecord {
 	message := v1alpha1.LacksPermissions("writer", rules)
-	if !a.Plan.Strategy.Mode.Runs() {
+	if !a.Plan.Rollout.Mode.Runs() {
 		return a.Failed(v1alpha1.ReasonMissingPermissions, message)
 	}
 	rec := a.Pending(v1alpha1.ReasonMissingPermissions, message)

@@ -107,7 +107,7 @@ func JudgeAgain(ctx context.Context, a *Attempt) *v1alpha1.TargetRecord {
 
 // RespectAllowed refuses a fix by an action that the strategy doesn't allow.
 func RespectAllowed(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
-	if used, add, forbidden := action.Forbidden(a.Plan.Strategy.AllowedActions, a.decision.Actions); forbidden {
+	if used, add, forbidden := action.Forbidden(a.Plan.Rollout.AllowedActions, a.decision.Actions); forbidden {
 		return a.Failed(v1alpha1.ReasonNotAllowed,
 			fmt.Sprintf("the fix uses %q: add %s to spec.remediation.allowedActions", used, add))
 	}
@@ -116,13 +116,13 @@ func RespectAllowed(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 
 // RequireHealth puts off a canary that isn't well before its write: it could prove nothing.
 func RequireHealth(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
-	if !a.Canary || a.Plan.Strategy.Mode == v1alpha1.RemediationDryRun {
+	if !a.Canary || a.Plan.Rollout.Mode == v1alpha1.RemediationDryRun {
 		return nil
 	}
 	if action.Remove(a.decision.Actions) {
 		return nil // what is to be removed proves nothing by its health; its controller does
 	}
-	if err := healthcheck.FitCanary(a.Plan.Strategy, a.Object); err != nil {
+	if err := healthcheck.FitCanary(a.Plan.Rollout, a.Object); err != nil {
 		return a.noCanary(v1alpha1.ReasonUnhealthyBefore, err.Error())
 	}
 	return nil

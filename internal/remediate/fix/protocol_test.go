@@ -25,6 +25,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/targets"
 	"evenkeel.dev/evenkeel/test/fixtest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 // desk is an attempt to fix the ConfigMap shop/web of a simulated API server, whose
@@ -46,10 +47,10 @@ func newDesk(t *testing.T, objects ...client.Object) *desk {
 			Previous: v1alpha1.TargetRecord{State: v1alpha1.TargetPending}}}
 	d.Snapshot = d.judges
 	d.Plan.Policy = v1alpha1.PlannedPolicy{Name: "state", Revision: fixtest.Revision}
-	d.Plan.Strategy.SetDefaults()
-	d.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
-	d.Plan.Strategy.AllowedActions = v1alpha1.ActionTypes()
-	d.Plan.Waves = []int32{1, 1}
+	d.Plan.Rollout = fixture.Planned(v1alpha1.RemediationAutomatic)
+	d.Plan.Rollout.Mode = v1alpha1.RemediationAutomatic
+	d.Plan.Rollout.AllowedActions = v1alpha1.ActionTypes()
+	d.Plan.Waves = fixture.PlannedWaves(1, 1)
 	return d
 }
 
@@ -237,7 +238,7 @@ func TestWhatKeepsATargetFromBeingWritten(t *testing.T) {
 		"the policy offers no fix": {reason: "somebody else must fix it", given: func(d *desk) { d.proposes() },
 			want: v1alpha1.TargetSkipped, why: v1alpha1.ReasonNoFix, says: "the state is bad"},
 		"the action isn't allowed": {reason: "the strategy says which are",
-			given: func(d *desk) { d.Plan.Strategy.AllowedActions = []v1alpha1.ActionType{v1alpha1.ActionDelete} },
+			given: func(d *desk) { d.Plan.Rollout.AllowedActions = []v1alpha1.ActionType{v1alpha1.ActionDelete} },
 			want:  v1alpha1.TargetFailed, why: v1alpha1.ReasonNotAllowed, says: "add Patch"},
 		"the fix can't be applied": {reason: "it is wrong", given: func(d *desk) {
 			d.proposes(policy.Action{Type: policy.ActionPatch,
@@ -428,10 +429,10 @@ func TestWhoseHealthProvesAFix(t *testing.T) {
 			d := newDesk(t)
 			d.Object, d.Canary, d.decision.Actions = tc.object, tc.canary, tc.actions
 			if tc.mode != "" {
-				d.Plan.Strategy.Mode = tc.mode
+				d.Plan.Rollout.Mode = tc.mode
 			}
 			if tc.allow {
-				d.Plan.Strategy.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
+				d.Plan.Rollout.UnknownHealth = v1alpha1.UnknownHealthAllow
 			}
 			if tc.lastWave {
 				d.Plan.Stages = []v1alpha1.PlannedStage{{FirstWave: 0}, {FirstWave: 1}}
@@ -467,7 +468,7 @@ func TestTheGateIsClosedForKindsWhoseHealthNobodyCanTell(t *testing.T) {
 		"a kind that doesn't tell": {reason: "one object is enough", closed: true, reads: 1,
 			pending: []v1alpha1.ObjectReference{widget("there"), widget("another")}},
 		"a person takes it for well": {reason: "health.unknown: Allow", pending: many, change: func(d *desk) {
-			d.Plan.Strategy.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
+			d.Plan.Rollout.UnknownHealth = v1alpha1.UnknownHealthAllow
 		}},
 		"the first two can't be read":   {reason: "another tells", pending: many[1:], closed: true, reads: 3},
 		"the first three can't be read": {reason: "the protocol says what became of each", pending: many, reads: 3},
@@ -503,7 +504,7 @@ func TestTheGateIsClosedForKindsWhoseHealthNobodyCanTell(t *testing.T) {
 				obj.SetUID("there")
 				return nil
 			}})
-			got := UnknownHealth(t.Context(), d.Targets, d.Plan.Strategy, "state", d.Snapshot, tc.pending)
+			got := UnknownHealth(t.Context(), d.Targets, d.Plan.Rollout, "state", d.Snapshot, tc.pending)
 			if got.Closed != tc.closed || reads != tc.reads ||
 				tc.closed && (got.Reason != v1alpha1.ReasonHealthUnknown || !strings.Contains(got.Message, "Widget")) {
 				t.Errorf("%s: %+v after %d reads", tc.reason, got, reads)
@@ -557,7 +558,7 @@ func TestTriesEnd(t *testing.T) {
 	for tries, want := range map[int32]v1alpha1.TargetState{2: v1alpha1.TargetPending, 3: v1alpha1.TargetFailed,
 		4: v1alpha1.TargetFailed} {
 		d := newDesk(t)
-		d.Plan.Strategy.RetryLimit, d.Previous.Attempts = &limit, tries
+		d.Plan.Rollout.RetryLimit, d.Previous.Attempts = limit, tries
 		got := d.Retry("no", time.Second)
 		if got.State != want {
 			t.Errorf("after %d tries of 3 it is %s", tries, got.State)
@@ -569,11 +570,6 @@ func TestTriesEnd(t *testing.T) {
 			(got.Attempts != 3 || !got.NextAttemptTime.Time.Equal(fixtest.Now.Add(time.Second))) {
 			t.Errorf("%d tries, the next at %s", got.Attempts, got.NextAttemptTime)
 		}
-	}
-	d := newDesk(t)
-	d.Plan.Strategy.RetryLimit, d.Previous.Attempts = nil, 1000
-	if got := d.Retry("no", 0); got.State != v1alpha1.TargetPending {
-		t.Errorf("without a limit it is %s", got.State)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func RespectReach(_ context.Context, a *Attempt) *v1alpha1.TargetRecord {
 	ref := a.Target.Object
 	if why := a.Targets.Reach.Target(KindOfTarget(ref), ref.Namespace, ref.Name,
-		v1alpha1.OnlyCreates(a.Plan.Strategy.AllowedActions)); why != "" {
+		v1alpha1.OnlyCreates(a.Plan.Rollout.AllowedActions)); why != "" {
 		return a.Skipped(v1alpha1.ReasonNotAllowed, why)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 func TestAFixThatCreatesKeepsOutOfExemptNamespaces(t *testing.T) {
 	d := newDesk(t)
 	d.Targets.Reach = limits.Reach{Exempt: []string{"shop"}}
-	d.Plan.Strategy.AllowedActions = []v1alpha1.ActionType{v1alpha1.ActionCreate}
+	d.Plan.Rollout.AllowedActions = []v1alpha1.ActionType{v1alpha1.ActionCreate}
 	for name, state := range map[string]v1alpha1.TargetState{"shop": v1alpha1.TargetSkipped, "other": ""} {
 		d.Target.Object = v1alpha1.ObjectReference{APIVersion: "v1", Kind: "Namespace", Name: name}
 		got := v1alpha1.TargetState("")

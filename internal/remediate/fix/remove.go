@@ -152,11 +152,11 @@ func (eviction) dryRun(ctx context.Context, a *Attempt, w *Write) *v1alpha1.Targ
 	case err != nil:
 		return a.FromError(err)
 	}
-	health, why, err := healthcheck.Of(a.Plan.Strategy, controller)
+	health, why, err := healthcheck.Of(a.Plan.Rollout, controller)
 	if err != nil {
 		return a.Failed(v1alpha1.ReasonFixInvalid, err.Error())
 	}
-	if health == kube.Unknown && healthcheck.Covered(a.Plan.Strategy) == "" {
+	if health == kube.Unknown && healthcheck.Covered(a.Plan.Rollout) == "" {
 		return a.Failed(v1alpha1.ReasonHealthUnknown,
 			ref.String()+", which made the Pod: "+healthcheck.Advice(why, kube.KindOf(ref)))
 	}

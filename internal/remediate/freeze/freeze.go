@@ -122,8 +122,8 @@ func told(field, text string, most int) error {
 }
 
 // window is a recurring freeze as the window of a strategy that denies.
-func (f Freeze) window() []v1alpha1.MaintenanceWindow {
-	return []v1alpha1.MaintenanceWindow{{Kind: v1alpha1.WindowDeny, Schedule: f.Schedule, Duration: f.Duration,
+func (f Freeze) window() []v1alpha1.PlannedWindow {
+	return []v1alpha1.PlannedWindow{{Kind: v1alpha1.WindowDeny, Schedule: f.Schedule, Duration: f.Duration,
 		TimeZone: f.TimeZone}}
 }
 

@@ -16,7 +16,7 @@ import (
 // its way, must be well; one that had failed must at least be no worse, once its
 // controller has seen the change. One whose health nobody could tell before passes by
 // the word of the strategy or its metrics; where the health was told, it must be again.
-func Check(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, before kube.Health) *rollout.Check {
+func Check(s v1alpha1.PlannedRollout, obj *unstructured.Unstructured, before kube.Health) *rollout.Check {
 	health, message, err := Of(s, obj)
 	switch {
 	case err != nil:
@@ -42,7 +42,7 @@ func Check(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, before ku
 
 // AsWellAsBefore says whether an object whose write was undone is as well as it was
 // before it.
-func AsWellAsBefore(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, before kube.Health) *rollout.Check {
+func AsWellAsBefore(s v1alpha1.PlannedRollout, obj *unstructured.Unstructured, before kube.Health) *rollout.Check {
 	c := Check(s, obj, before)
 	if c.Result == rollout.CheckWaiting && c.Reason == v1alpha1.ReasonUnhealthyBefore && observed(obj) {
 		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
@@ -53,7 +53,7 @@ func AsWellAsBefore(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, 
 
 // unknownCheck judges an object whose health couldn't be told before its write, or
 // can't be now.
-func unknownCheck(s v1alpha1.RolloutStrategy, health, before kube.Health, message string) *rollout.Check {
+func unknownCheck(s v1alpha1.PlannedRollout, health, before kube.Health, message string) *rollout.Check {
 	if covered := Covered(s); health == kube.Unknown && before == kube.Unknown && covered != "" {
 		return &rollout.Check{Result: rollout.CheckPassed, Reason: "",
 			Message: "clean; its health can't be determined: " + covered}

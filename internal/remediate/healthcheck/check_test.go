@@ -19,24 +19,16 @@ func TestCheckHealthOfWhatNobodyCanTell(t *testing.T) {
 			Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "status": status,
 				"metadata": map[string]any{"name": "x", "namespace": "shop"}}}
 	}
-	ruled := v1alpha1.RolloutStrategy{
-		RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-			Health: &v1alpha1.HealthStrategy{Rules: []v1alpha1.HealthRule{
-				{APIGroup: "example.com", Kind: "Widget", Current: "object.status.phase == 'Running'",
-					Failed: "object.status.phase == 'Broken'"}}}}}
-	allowed := v1alpha1.RolloutStrategy{
-		RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-			Health: &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}}}
-	measured := v1alpha1.RolloutStrategy{
-		RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-			Analysis: &v1alpha1.AnalysisStrategy{Metrics: []v1alpha1.AnalysisMetric{{Name: "errors"}}}}}
-	wrong := v1alpha1.RolloutStrategy{
-		RemediationStrategySpec: v1alpha1.RemediationStrategySpec{
-			Health: &v1alpha1.HealthStrategy{
-				Rules: []v1alpha1.HealthRule{{APIGroup: "example.com", Kind: "Widget", Current: "nonsense("}}}}}
+	ruled := v1alpha1.PlannedRollout{HealthRules: []v1alpha1.PlannedHealthRule{
+		{APIGroup: "example.com", Kind: "Widget", Current: "object.status.phase == 'Running'",
+			Failed: "object.status.phase == 'Broken'"}}}
+	allowed := v1alpha1.PlannedRollout{UnknownHealth: v1alpha1.UnknownHealthAllow}
+	measured := v1alpha1.PlannedRollout{Metrics: []v1alpha1.PlannedMetric{{Name: "errors"}}}
+	wrong := v1alpha1.PlannedRollout{HealthRules: []v1alpha1.PlannedHealthRule{
+		{APIGroup: "example.com", Kind: "Widget", Current: "nonsense("}}}
 	cases := map[string]struct {
 		reason   string
-		strategy v1alpha1.RolloutStrategy
+		strategy v1alpha1.PlannedRollout
 		object   *unstructured.Unstructured
 		before   kube.Health
 		want     rollout.CheckResult
@@ -118,11 +110,11 @@ func TestAnObjectInProgressBeforeIsNoProofWhileItStillIs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if c := Check(v1alpha1.RolloutStrategy{}, tc.object, tc.before); c.Result != tc.want ||
+			if c := Check(v1alpha1.PlannedRollout{}, tc.object, tc.before); c.Result != tc.want ||
 				c.Reason != tc.reason {
 				t.Errorf("verified: want %d (%s), got %+v", tc.want, tc.reason, c)
 			}
-			if c := AsWellAsBefore(v1alpha1.RolloutStrategy{}, tc.object, tc.before); c.Result != tc.restored {
+			if c := AsWellAsBefore(v1alpha1.PlannedRollout{}, tc.object, tc.before); c.Result != tc.restored {
 				t.Errorf("undone: want %d, got %+v", tc.restored, c)
 			}
 		})

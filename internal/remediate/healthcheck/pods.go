@@ -18,17 +18,17 @@ import (
 func OldPods(why string) string {
 	return why +
 		"; so that no verification could find that the fix does harm. Let its controller replace its Pods, or set " +
-		"spec.remediation.health.unknown: Allow to go by the policy's verdict alone"
+		"health.unknown: Allow in its RemediationStrategy to go by the policy's verdict alone"
 }
 
 // TakesUnknown says whether the strategy takes health that nobody can tell for well.
-func TakesUnknown(s v1alpha1.RolloutStrategy) bool {
-	return s.Health != nil && s.Health.Unknown == v1alpha1.UnknownHealthAllow
+func TakesUnknown(s v1alpha1.PlannedRollout) bool {
+	return s.UnknownHealth == v1alpha1.UnknownHealthAllow
 }
 
 // CheckNewPods looks at a check that passed: whose Pods has it seen? Old ones, or none
 // where there were some, are no evidence, whoever has seen to that since the write.
-func CheckNewPods(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured, rec *v1alpha1.TargetRecord,
+func CheckNewPods(s v1alpha1.PlannedRollout, obj *unstructured.Unstructured, rec *v1alpha1.TargetRecord,
 	c *rollout.Check) *rollout.Check {
 	if c.Result != rollout.CheckPassed || TakesUnknown(s) {
 		return c

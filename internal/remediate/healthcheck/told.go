@@ -16,13 +16,13 @@ import (
 
 // Of is an object's health: as kstatus reads it, and where that knows nothing,
 // or finds nothing wrong, as the strategy's rule or that for a well-known kind says.
-func Of(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured) (kube.Health, string, error) {
+func Of(s v1alpha1.PlannedRollout, obj *unstructured.Unstructured) (kube.Health, string, error) {
 	health, message, err := kube.HealthOf(obj)
 	if err != nil || health != kube.Current && health != kube.Unknown {
 		return health, message, err
 	}
 	gvk := obj.GroupVersionKind()
-	rule, found := canary.HealthRuleFor(s.Health, gvk.Group, gvk.Kind)
+	rule, found := canary.HealthRuleFor(s.HealthRules, gvk.Group, gvk.Kind)
 	if !found {
 		return health, message, nil
 	}
@@ -43,11 +43,11 @@ func Of(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured) (kube.Health
 // Covered says why a target whose health nobody can tell may be written all
 // the same: metrics tell whether the fix does harm, or the strategy takes it upon
 // itself. Empty: it may not.
-func Covered(s v1alpha1.RolloutStrategy) string {
+func Covered(s v1alpha1.PlannedRollout) string {
 	switch {
-	case s.Analysis != nil && len(s.Analysis.Metrics) > 0:
+	case len(s.Metrics) > 0:
 		return "the metrics of analysis decide"
-	case s.Health != nil && s.Health.Unknown == v1alpha1.UnknownHealthAllow:
+	case s.UnknownHealth == v1alpha1.UnknownHealthAllow:
 		return "health.unknown: Allow takes it for well"
 	default:
 		return ""
@@ -57,7 +57,7 @@ func Covered(s v1alpha1.RolloutStrategy) string {
 // Advice says what a person can do where nobody can tell the health of a kind.
 func Advice(why, kind string) string {
 	return fmt.Sprintf(
-		"%s; no verification could find that the fix does harm. Define in spec.remediation how its health is "+
+		"%s; no verification could find that the fix does harm. Define in its RemediationStrategy how its health is "+
 			"determined: health.rules with a CEL expression for %s, or analysis with metrics; or health.unknown: "+
 			"Allow to go by the policy's verdict alone", why, kind)
 }
@@ -68,21 +68,13 @@ func KindName(gvk schema.GroupVersionKind) string {
 }
 
 // TellsHealth says whether a kind has a rule for its health.
-func TellsHealth(s v1alpha1.RolloutStrategy, gvk schema.GroupVersionKind) bool {
-	_, ruled := canary.HealthRuleFor(s.Health, gvk.Group, gvk.Kind)
+func TellsHealth(s v1alpha1.PlannedRollout, gvk schema.GroupVersionKind) bool {
+	_, ruled := canary.HealthRuleFor(s.HealthRules, gvk.Group, gvk.Kind)
 	return ruled || kube.TellsHealth(gvk.Group, gvk.Kind)
 }
 
-// RulesOnly is a strategy's health without its word for what nobody can tell.
-func RulesOnly(s *v1alpha1.HealthStrategy) *v1alpha1.HealthStrategy {
-	if s == nil {
-		return nil
-	}
-	return &v1alpha1.HealthStrategy{Rules: s.Rules}
-}
-
 // FitCanary says why an object can't prove anything as a canary.
-func FitCanary(s v1alpha1.RolloutStrategy, obj *unstructured.Unstructured) error {
+func FitCanary(s v1alpha1.PlannedRollout, obj *unstructured.Unstructured) error {
 	health, message, err := Of(s, obj)
 	if err != nil {
 		return err

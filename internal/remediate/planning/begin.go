@@ -21,17 +21,23 @@ func (p *Planner) begin(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy) (d
 	if err != nil {
 		return draft{}, "", err
 	}
-	if problem := strategy.Resolve(resolved, named); problem != nil {
+	s, problem := strategy.Resolve(resolved, named)
+	if problem != nil {
 		return draft{}, problem.Message, nil
 	}
-	d = draft{policy: resolved, named: named, strategy: *resolved.Spec.Remediation.RolloutStrategy.DeepCopy()}
-	if problems := canary.Validate(&d.strategy); len(problems) > 0 {
-		return draft{}, problems[0].String(), nil // it got past admission
+	if problems := canary.ValidatePolicy(&resolved.Spec.Remediation); len(problems) > 0 {
+		return draft{}, "spec.remediation." + problems[0].String(), nil // it got past admission
 	}
-	return d, "", nil
+	return newDraft(resolved, named, s), "", nil
 }
 
-// sharedStrategy is the RemediationStrategy that a policy refers to, as the catalog knows
+// newDraft is a draft of a policy by the strategy that it follows.
+func newDraft(pol *v1alpha1.ClusterRegoPolicy, named *v1alpha1.RemediationStrategy,
+	s v1alpha1.RemediationStrategySpec) draft {
+	return draft{policy: pol, named: named, strategy: s, rollout: canary.Rollout(pol.Spec.Remediation, &s, 0)}
+}
+
+// sharedStrategy is the RemediationStrategy that a policy follows, as the catalog knows
 // it; nil when there is none.
 func sharedStrategy(snapshot *catalog.Snapshot, pol *v1alpha1.ClusterRegoPolicy) *v1alpha1.RemediationStrategy {
 	return snapshot.Strategy(strategy.Named(pol))

@@ -60,8 +60,8 @@ func (p *drafter) chooseCanary(ctx context.Context, d *draft) (found bool, refus
 		d.search.complete = true
 		return false, d.noLeader(), nil
 	}
-	size := int(layout.Waves[0])
-	if !d.strategy.Mode.Runs() {
+	size := int(layout.Waves[0].Targets)
+	if !d.rollout.Mode.Runs() {
 		d.toFront(leaders[:min(size, len(leaders))])
 		return true, "", nil
 	}
@@ -144,9 +144,9 @@ func (d *draft) noLeader() string {
 	if stage := d.stages.Name(d.eligible[0].stage); stage != "" {
 		where = fmt.Sprintf(" of the first stage that has any, %s", stage)
 	}
-	return fmt.Sprintf("no canary: spec.remediation.canary.selector (%s) chooses none of the violating objects%s: "+
+	return fmt.Sprintf("no canary: steps[0].selector of the strategy (%s) chooses none of the violating objects%s: "+
 		"change the selector, or the labels",
-		canary.SelectorText(*d.strategy.Canary.Selector), where)
+		canary.SelectorText(*d.strategy.CanarySelector()), where)
 }
 
 // fitCanary reads one object anew: does it still violate, and is it healthy?
@@ -164,7 +164,7 @@ func (p *drafter) fitCanary(ctx context.Context, d *draft, ref v1alpha1.ObjectRe
 	if err != nil || !violates || removed {
 		return violates && removed, !violates && err == nil, "", err
 	}
-	if reason := healthcheck.FitCanary(d.strategy, obj); reason != nil {
+	if reason := healthcheck.FitCanary(d.rollout, obj); reason != nil {
 		return false, false, reason.Error(), nil
 	}
 	return true, false, "", nil

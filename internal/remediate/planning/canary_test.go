@@ -172,7 +172,7 @@ func TestACanaryIsLookedForInTheOrderOfTheRollout(t *testing.T) {
 	}
 	drafts, fleet := deployments(t, []string{"shop", "shop", "payments"}, 0, 1, 2)
 	size := intstr.FromInt32(2)
-	fleet.strategy.Canary.Size = &size
+	fleet.strategy.Steps[0].Targets = size
 	fleet.eligible[2].critical = true
 	fleet.order()
 	d, refused := lookOnce(t, drafts, fleet, newAnnouncements())

@@ -79,7 +79,7 @@ func (d *draft) sort(f policy.Finding, m, namespace *metav1.PartialObjectMetadat
 		mayLead: d.stages.MayBeCanary(labels),
 		object:  referenceTo(f), heat: earlier.Carried()}
 	if why := reach.Target(fix.KindOfTarget(c.object), f.Namespace, f.Name,
-		v1alpha1.OnlyCreates(d.strategy.AllowedActions)); why != "" {
+		v1alpha1.OnlyCreates(d.rollout.AllowedActions)); why != "" {
 		c.reason, c.message = v1alpha1.ReasonNotAllowed, why
 	} else if d.optedOut(m) || d.optedOut(namespace) {
 		c.reason = v1alpha1.ReasonOptOut
@@ -107,7 +107,7 @@ func referenceTo(f policy.Finding) v1alpha1.ObjectReference {
 // an object of a controller, and hasn't been found not to be the fix's.
 func (d *draft) reachesOwned(f policy.Finding) bool {
 	gvk := schema.FromAPIVersionAndKind(f.APIVersion, f.Kind)
-	return action.MayReachOwned(d.strategy.AllowedActions, gvk.Group, gvk.Kind) &&
+	return action.MayReachOwned(d.rollout.AllowedActions, gvk.Group, gvk.Kind) &&
 		!d.told[record.SkipKey(f.UID, v1alpha1.ReasonOwned)]
 }
 

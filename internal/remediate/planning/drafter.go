@@ -52,7 +52,7 @@ func (p *drafter) compose(ctx context.Context, d *draft, found []policy.Finding)
 		return draftEmpty, "", err
 	}
 	if d.stages, err = canary.ReadStages(&d.strategy); err != nil {
-		return draftEmpty, "", fmt.Errorf("policy %s, spec.remediation: %w", d.policy.Name, err)
+		return draftEmpty, "", fmt.Errorf("the strategy of policy %s: %w", d.policy.Name, err)
 	}
 	d.leaveOut(p.clock.Now(), found)
 	if d.told, err = p.toldBefore(ctx, d); err != nil {

@@ -24,7 +24,7 @@ type LeftOut struct{ Reason, Message string }
 // anyPlanOf is a plan that holds no breaker's permit, for no plan has this name.
 func anyPlanOf(pol *v1alpha1.ClusterRegoPolicy) *v1alpha1.Remediation {
 	rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "a plan of " + pol.Name}}
-	rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Strategy = pol.Name, pol.Spec.Remediation.RolloutStrategy
+	rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Rollout.Mode = pol.Name, pol.Spec.Remediation.Mode
 	return rem
 }
 
@@ -34,7 +34,7 @@ func (d *draft) leaveOut(now time.Time, found []policy.Finding) {
 	if len(d.plans) > 0 {
 		failedIn = history.StandingOf(d.policy, d.plans, d.revision, now).LeftOut()
 	}
-	d.leftOut = NamespacesLeftOut(d.strategy.Mode, failedIn, d.keptBack, found)
+	d.leftOut = NamespacesLeftOut(d.rollout.Mode, failedIn, d.keptBack, found)
 }
 
 // NamespacesLeftOut are the namespaces that a plan leaves out, by name: those in which alone

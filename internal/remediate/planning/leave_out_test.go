@@ -28,7 +28,7 @@ func TestALeftOutNamespaceIsTold(t *testing.T) {
 	pol := &v1alpha1.ClusterRegoPolicy{ObjectMeta: metav1.ObjectMeta{Name: "tags", UID: "policy-uid"}}
 	d := draft{policy: pol, revision: c.Revision("tags"), plans: plans}
 	d.strategy.SetDefaults()
-	d.strategy.Mode = v1alpha1.RemediationAutomatic
+	d.rollout.Mode = v1alpha1.RemediationAutomatic
 	d.leaveOut(c.Time.Now(), found)
 	d.ineligible = []candidate{{object: v1alpha1.ObjectReference{Kind: "Deployment", Namespace: hers, Name: "a"},
 		reason: d.leftOut[hers].Reason, message: d.leftOut[hers].Message}}

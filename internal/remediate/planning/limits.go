@@ -7,29 +7,32 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
 )
 
-// limit brings a draft within what the administrator allows, and keeps what that has
-// changed of what the policy asks for.
+// limit resolves the rollout of a draft by the number of targets that it may write, within
+// what the administrator allows, and keeps what that has changed of what the policy and its
+// strategy ask for. A breaker may have changed the draft's mode.
 func (d *draft) limit(floors *limits.Floors) {
-	asked := d.policy.Spec.Remediation.RolloutStrategy.DeepCopy()
-	asked.SetDefaults()
-	d.mostInWave = floors.Wave(d.size())
-	_, d.limited = floors.Strategy(*asked, d.size())
-	d.strategy, _ = floors.Strategy(d.strategy, d.size())
+	mode := d.rollout.Mode
+	asked := canary.Rollout(d.policy.Spec.Remediation, &d.strategy, d.size())
+	_, _, d.limited = floors.Rollout(asked, canary.Soaks(d.strategy.Steps), d.size())
+	asked.Mode = mode
+	d.rollout, _, _ = floors.Rollout(asked, nil, d.size())
+	d.mostInWave, d.minSoak = floors.Wave(d.size()), floors.MinSoak
 }
 
 // limitWaves notes that waves of the draft, which is in order by now, are split.
 func (d *draft) limitWaves() {
 	if largest := d.largestWave(); d.mostInWave > 0 && largest > d.mostInWave {
 		d.limited = append(d.limited,
-			v1alpha1.AppliedLimit{Field: "waves", Asked: fmt.Sprintf("%d in one wave", largest),
+			v1alpha1.AppliedLimit{Field: "steps", Asked: fmt.Sprintf("%d in one wave", largest),
 				Allowed: fmt.Sprintf("%d", d.mostInWave), Flag: limits.FlagMaxWave})
 	}
 }
 
-// largestWave is the largest wave that the policy asks for, over all stages.
+// largestWave is the largest wave that the strategy asks for, over all stages.
 func (d *draft) largestWave() int {
 	whole := *d
 	whole.mostInWave = 0
@@ -37,7 +40,7 @@ func (d *draft) largestWave() int {
 	if err != nil || len(layout.Waves) == 0 {
 		return 0
 	}
-	return int(slices.Max(layout.Waves))
+	return int(slices.Max(canary.Targets(layout.Waves)))
 }
 
 // LimitedMode says why a plan may begin no further target, when the administrator

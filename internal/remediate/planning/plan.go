@@ -53,12 +53,13 @@ func (c candidate) skipReason() string {
 
 // draft is a plan in the making.
 type draft struct {
-	// policy is with the strategy that it follows; named is the RemediationStrategy that
-	// says it, nil where the policy does.
 	policy *v1alpha1.ClusterRegoPolicy
-	named  *v1alpha1.RemediationStrategy
-	// strategy is the policy's, within the administrator's limits.
-	strategy v1alpha1.RolloutStrategy
+	// named is the RemediationStrategy that the policy follows, nil where the defaults
+	// apply; strategy is what it says, with defaults.
+	named    *v1alpha1.RemediationStrategy
+	strategy v1alpha1.RemediationStrategySpec
+	// rollout is what both come to, within the administrator's limits: see limit.
+	rollout  v1alpha1.PlannedRollout
 	revision string
 	// plans are the policy's earlier plans, oldest first.
 	plans  []v1alpha1.Remediation
@@ -78,6 +79,8 @@ type draft struct {
 	limited []v1alpha1.AppliedLimit
 	// mostInWave is the largest wave that the administrator allows; 0: any.
 	mostInWave int
+	// minSoak is the shortest soak that the administrator allows.
+	minSoak time.Duration
 	// keptBack are the namespaces in which breakers let nothing be written now, and why.
 	keptBack map[string]string
 	// leftOut are the namespaces whose objects aren't fixed now, and why; the reason
@@ -112,15 +115,15 @@ func planHash(d draft) string {
 			fmt.Fprintf(h, "%d:%s", len(p), p)
 		}
 	}
-	strategy, err := json.Marshal(d.strategy)
+	how, err := json.Marshal([]any{d.rollout, d.strategy})
 	if err != nil {
-		strategy = []byte(d.strategy.Mode) // it came from the API server as JSON
+		how = []byte(d.rollout.Mode) // it came from the API server as JSON
 	}
-	write(string(d.policy.UID), d.revision, string(strategy))
+	write(string(d.policy.UID), d.revision, string(how))
 	if d.named != nil {
 		write(string(d.named.UID), strconv.FormatInt(d.named.Generation, 10))
 	}
-	again := d.strategy.Mode.Runs() && len(d.eligible) > 0
+	again := d.rollout.Mode.Runs() && len(d.eligible) > 0
 	if again && len(d.plans) > 0 {
 		write(string(d.plans[len(d.plans)-1].UID))
 	}
@@ -155,15 +158,15 @@ func (d *draft) order() {
 
 // most is how many targets the plan may hold.
 func (d *draft) most() int {
-	if b := d.strategy.Budget; b != nil && b.MaxTargets != nil {
-		return min(max(int(*b.MaxTargets), 0), d.capacity())
+	if most := d.strategy.MaxTargets; most != nil {
+		return min(max(int(*most), 0), d.capacity())
 	}
 	return d.capacity()
 }
 
 // capacity is how many targets the plan's slices have room for, with their records.
 func (d *draft) capacity() int {
-	perSlice := record.PlannedSliceBytes / (record.WeightOf(&d.strategy) + record.MaxTargetBytes)
+	perSlice := record.PlannedSliceBytes / (record.WeightOf(&d.rollout) + record.MaxTargetBytes)
 	return min(v1alpha1.MaxTargets, v1alpha1.MaxSlices*perSlice)
 }
 
@@ -210,9 +213,13 @@ func (d *draft) layout() (canary.Layout, error) {
 	}
 	layout, err := d.stages.Layout(counts, leading)
 	if err != nil {
-		return canary.Layout{}, fmt.Errorf("policy %s, spec.remediation: %w", d.policy.Name, err)
+		return canary.Layout{}, fmt.Errorf("the strategy of policy %s: %w", d.policy.Name, err)
 	}
-	return layout.Split(d.mostInWave), nil
+	layout = layout.Split(d.mostInWave)
+	for i := range layout.Waves {
+		layout.Waves[i].Soak.Duration = max(layout.Waves[i].Soak.Duration, d.minSoak)
+	}
+	return layout, nil
 }
 
 // build makes the API objects of the plan.
@@ -232,7 +239,7 @@ func (d *draft) build() (*v1alpha1.Remediation, []*v1alpha1.RemediationSlice, er
 					Generation: d.policy.Generation,
 					Revision:   d.revision, Author: canary.Author(d.policy), Authors: authors.Of(d.policy).Users,
 					Owner: d.policy.Spec.Owner, RunbookURL: d.policy.Spec.RunbookURL},
-				Hash: d.hash, Strategy: d.strategy, StrategyRef: plannedStrategy(d.named), Targets: int32(len(targets)),
+				Hash: d.hash, Rollout: d.rollout, StrategyRef: plannedStrategy(d.named), Targets: int32(len(targets)),
 				Writable: int32(d.size()), Waves: layout.Waves, Stages: layout.Stages, Limits: d.limited}},
 	}
 	parts := split(rem, targets)
@@ -257,13 +264,16 @@ func (d *draft) targets(layout *canary.Layout) []v1alpha1.Target {
 	alone := layout.IsCanary(int32(len(layout.Waves) - 1))
 	others := d.skipped(alone)
 	if len(others) > 0 && (alone || size == 0) {
-		layout.Waves = append(layout.Waves, 0)
+		layout.Waves = append(layout.Waves, v1alpha1.PlannedWave{})
+		if size > 0 { // a candidate that can't be the canary may come into it
+			layout.Waves[len(layout.Waves)-1].Soak = layout.Waves[len(layout.Waves)-2].Soak
+		}
 	}
 	last := len(layout.Waves) - 1
 	for _, c := range others {
 		targets = append(targets,
 			v1alpha1.Target{Object: c.object, Wave: int32(last), Heat: c.heat, SkipReason: c.skipReason()})
-		layout.Waves[last]++
+		layout.Waves[last].Targets++
 	}
 	return targets
 }
@@ -291,20 +301,21 @@ func (d *draft) announce(rem *v1alpha1.Remediation) string {
 	if d.size() < len(d.eligible) {
 		held = fmt.Sprintf("%d of %d", d.size(), len(d.eligible))
 	}
-	text := fmt.Sprintf("%s targets of policy %s in waves of %v", held, d.policy.Name, rem.Spec.Plan.Waves)
+	text := fmt.Sprintf("%s targets of policy %s in waves of %v", held, d.policy.Name,
+		canary.Targets(rem.Spec.Plan.Waves))
 	for i, stage := range rem.Spec.Plan.Stages {
 		end := len(rem.Spec.Plan.Waves)
 		if i+1 < len(rem.Spec.Plan.Stages) {
 			end = int(rem.Spec.Plan.Stages[i+1].FirstWave)
 		}
-		text += fmt.Sprintf("; %s %v", stage.Name, rem.Spec.Plan.Waves[stage.FirstWave:end])
+		text += fmt.Sprintf("; %s %v", stage.Name, canary.Targets(rem.Spec.Plan.Waves[stage.FirstWave:end]))
 	}
 	for _, limit := range d.limited {
 		text += "; " + limit.String()
 	}
 	text += d.outside()
 	if d.size() < len(d.eligible) {
-		text += "; the others wait for the next plan (budget.maxTargets)"
+		text += "; the others wait for the next plan (maxTargets)"
 	}
 	return text
 }
@@ -313,7 +324,7 @@ func (d *draft) announce(rem *v1alpha1.Remediation) string {
 // room for the records that the strategy's actions may need.
 func split(rem *v1alpha1.Remediation, targets []v1alpha1.Target) []*v1alpha1.RemediationSlice {
 	var parts []*v1alpha1.RemediationSlice
-	for _, chunk := range chunks(targets, record.WeightOf(&rem.Spec.Plan.Strategy)) {
+	for _, chunk := range chunks(targets, record.WeightOf(&rem.Spec.Plan.Rollout)) {
 		parts = append(parts, &v1alpha1.RemediationSlice{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", rem.Name, len(parts)),
 				Labels: map[string]string{v1alpha1.LabelPolicy: rem.Labels[v1alpha1.LabelPolicy],

@@ -21,7 +21,7 @@ func TestSlicesArePlannedByWhatTheirRecordsMayWeigh(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := testDraft(250, 0)
-			d.strategy.AllowedActions = tc.verbs
+			d.rollout.AllowedActions = tc.verbs
 			if got := d.capacity(); got != tc.capacity {
 				t.Errorf("capacity %d, want %d", got, tc.capacity)
 			}

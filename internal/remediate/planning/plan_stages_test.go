@@ -27,7 +27,8 @@ func byEnv(env string) v1alpha1.TargetSelector {
 // stagedDraft holds a number of objects in each environment; "" is cluster scope,
 // and critical ones and ones that opted out are among them. Its stages are
 // staging, then prod.
-func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RolloutStrategy), fleet map[string]int) *draft {
+func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RemediationStrategySpec),
+	fleet map[string]int) *draft {
 	d := testDraft(0, 0)
 	d.strategy.Stages = []v1alpha1.RolloutStage{{Name: "staging", Selector: byEnv("staging")},
 		{Name: "prod", Selector: byEnv("prod")}}
@@ -62,13 +63,15 @@ func stagedDraft(t interface{ Fatal(...any) }, change func(*v1alpha1.RolloutStra
 }
 
 // brave draws the canary from objects with a label that each third one has.
-func brave(s *v1alpha1.RolloutStrategy) {
-	s.Canary.Selector = &v1alpha1.TargetSelector{
+func brave(s *v1alpha1.RemediationStrategySpec) {
+	s.Steps[0].Selector = &v1alpha1.TargetSelector{
 		ObjectSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"brave": "true"}}}
 }
 
 func TestBuildGoesStageByStage(t *testing.T) {
-	d := stagedDraft(t, func(s *v1alpha1.RolloutStrategy) { s.Waves = []intstr.IntOrString{intstr.FromString("100%")} },
+	d := stagedDraft(t, func(s *v1alpha1.RemediationStrategySpec) {
+		s.Steps = []v1alpha1.RolloutStep{s.Steps[0], {Targets: intstr.FromString("100%")}}
+	},
 		map[string]int{"prod": 4, "staging": 3, "dev": 2, "": 1})
 	rem, parts, err := d.build()
 	if err != nil {
@@ -95,7 +98,7 @@ func TestBuildGoesStageByStage(t *testing.T) {
 
 func TestMaxTargetsLeavesTheRestForTheNextPlan(t *testing.T) {
 	most := int32(4)
-	d := stagedDraft(t, func(s *v1alpha1.RolloutStrategy) { s.Budget = &v1alpha1.BudgetStrategy{MaxTargets: &most} },
+	d := stagedDraft(t, func(s *v1alpha1.RemediationStrategySpec) { s.MaxTargets = &most },
 		map[string]int{"prod": 7, "staging": 3})
 	rem, parts, err := d.build()
 	if err != nil {
@@ -111,21 +114,21 @@ func TestMaxTargetsLeavesTheRestForTheNextPlan(t *testing.T) {
 		t.Errorf("the first by the order of the rollout: -want +got\n%s", diff)
 	}
 	if text := d.announce(rem); !strings.HasPrefix(text, "4 of 9 targets of policy no-host-network") ||
-		!strings.Contains(text, "the next plan (budget.maxTargets)") {
+		!strings.Contains(text, "the next plan (maxTargets)") {
 		t.Errorf("the plan is announced as %q", text)
 	}
 }
 
 func TestNoLeaderNamesTheSelectorAndTheStage(t *testing.T) {
-	d := stagedDraft(t, func(s *v1alpha1.RolloutStrategy) {
+	d := stagedDraft(t, func(s *v1alpha1.RemediationStrategySpec) {
 		selector := byEnv("staging")
-		s.Canary.Selector = &selector
+		s.Steps[0].Selector = &selector
 	}, map[string]int{"prod": 4})
 	if len(d.leaders()) != 0 {
 		t.Fatalf("%d objects of prod may be a canary of staging", len(d.leaders()))
 	}
-	want := "no canary: spec.remediation.canary.selector (namespaces with env=staging) chooses none of the violating " +
-		"objects of the first stage that has any, prod"
+	want := "no canary: steps[0].selector of the strategy (namespaces with env=staging) chooses none of the " +
+		"violating objects of the first stage that has any, prod"
 	if text := d.noLeader(); !strings.HasPrefix(text, want) {
 		t.Errorf("want %q, got %q", want, text)
 	}
@@ -140,9 +143,8 @@ func TestEveryTargetIsInOneWaveOfItsStage(t *testing.T) {
 		for _, env := range []string{"", "dev", "staging", "prod"} {
 			fleet[env] = rapid.IntRange(0, 40).Draw(t, "objects in "+env)
 		}
-		d := stagedDraft(t, func(s *v1alpha1.RolloutStrategy) {
-			size := intstr.Parse(rapid.SampledFrom([]string{"1", "4", "10%", "100%"}).Draw(t, "canary"))
-			s.Canary.Size = &size
+		d := stagedDraft(t, func(s *v1alpha1.RemediationStrategySpec) {
+			s.Steps[0].Targets = intstr.Parse(rapid.SampledFrom([]string{"1", "4", "10%", "100%"}).Draw(t, "canary"))
 			if rapid.Bool().Draw(t, "a brave canary") {
 				brave(s)
 			}
@@ -150,7 +152,7 @@ func TestEveryTargetIsInOneWaveOfItsStage(t *testing.T) {
 				s.Stages = nil
 			}
 			if most := rapid.Int32Range(0, 60).Draw(t, "maxTargets"); most > 0 {
-				s.Budget = &v1alpha1.BudgetStrategy{MaxTargets: &most}
+				s.MaxTargets = &most
 			}
 		}, fleet)
 		leaders := len(d.eligible)
@@ -189,7 +191,7 @@ func checkPlan(t *rapid.T, d *draft, rem *v1alpha1.Remediation, parts []*v1alpha
 			t.Fatalf("%s mustn't be the canary", target.Object.Name)
 		}
 	}
-	if diff := cmp.Diff(rem.Spec.Plan.Waves, perWave); diff != "" || toFix > d.most() ||
+	if diff := cmp.Diff(canary.Targets(rem.Spec.Plan.Waves), perWave); diff != "" || toFix > d.most() ||
 		int(rem.Spec.Plan.Targets) != len(targets) {
 		t.Fatalf("%d targets to fix, at most %d, spec.targets %d; waves: -want +got\n%s", toFix, d.most(),
 			rem.Spec.Plan.Targets, diff)

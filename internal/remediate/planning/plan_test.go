@@ -19,13 +19,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/remediate/history"
 	"evenkeel.dev/evenkeel/test/breakertest"
+	"evenkeel.dev/evenkeel/test/fixture"
 )
 
 func testDraft(eligible, ineligible int) draft {
 	d := draft{revision: "r1", policy: &v1alpha1.ClusterRegoPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "no-host-network", UID: "p1", Generation: 3}}}
-	d.strategy.Mode = v1alpha1.RemediationAutomatic
 	d.strategy.SetDefaults()
+	d.rollout = fixture.Planned(v1alpha1.RemediationAutomatic)
 	d.stages, _ = canary.ReadStages(&d.strategy) // it has none
 	object := func(kind string, i int) v1alpha1.ObjectReference {
 		return v1alpha1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop",
@@ -73,7 +74,7 @@ func TestBuild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.waves, rem.Spec.Plan.Waves); diff != "" {
+			if diff := cmp.Diff(tc.waves, canary.Targets(rem.Spec.Plan.Waves)); diff != "" {
 				t.Errorf("%s\nwaves: -want +got\n%s", tc.reason, diff)
 			}
 			if rem.Spec.Plan.Writable != int32(tc.eligible) {
@@ -106,7 +107,7 @@ func checkTargets(t *testing.T, d draft, rem *v1alpha1.Remediation, parts []*v1a
 			seen[target.Object.UID]++
 		}
 	}
-	if diff := cmp.Diff(rem.Spec.Plan.Waves, perWave); diff != "" {
+	if diff := cmp.Diff(canary.Targets(rem.Spec.Plan.Waves), perWave); diff != "" {
 		t.Errorf("targets by wave: -want +got\n%s", diff)
 	}
 	for _, c := range slices.Concat(d.eligible, d.ineligible) {
@@ -129,7 +130,7 @@ func TestPlanHash(t *testing.T) {
 		t.Error("the same drift after an earlier plan has the earlier plan's hash: it could never be planned")
 	}
 	preview, previewAgain := testDraft(3, 0), testDraft(3, 0)
-	preview.strategy.Mode, previewAgain.strategy.Mode = v1alpha1.RemediationDryRun, v1alpha1.RemediationDryRun
+	preview.rollout.Mode, previewAgain.rollout.Mode = v1alpha1.RemediationDryRun, v1alpha1.RemediationDryRun
 	previewAgain.plans = again.plans
 	if planHash(preview) != planHash(previewAgain) {
 		t.Error("the same targets would be previewed for ever")
@@ -150,7 +151,7 @@ func TestPlanHash(t *testing.T) {
 func TestADryRunIsMadeAgainWithItsStrategy(t *testing.T) {
 	by := func(uid types.UID, generation int64) string {
 		d := testDraft(3, 0)
-		d.strategy.Mode = v1alpha1.RemediationDryRun
+		d.rollout.Mode = v1alpha1.RemediationDryRun
 		d.named = &v1alpha1.RemediationStrategy{
 			ObjectMeta: metav1.ObjectMeta{Name: "careful", UID: uid, Generation: generation}}
 		return planHash(d)
@@ -172,16 +173,16 @@ func TestAPlanHashBindsStrategyAndFix(t *testing.T) {
 	base := planHash(testDraft(3, 0))
 	for name, change := range map[string]func(*draft){
 		"the fix":     func(d *draft) { d.revision = "r2" },
-		"the mode":    func(d *draft) { d.strategy.Mode = v1alpha1.RemediationManual },
-		"concurrency": func(d *draft) { d.strategy.MaxInFlight++ },
-		"the soak":    func(d *draft) { d.strategy.Soak.Duration += time.Second },
+		"the mode":    func(d *draft) { d.rollout.Mode = v1alpha1.RemediationManual },
+		"concurrency": func(d *draft) { d.rollout.MaxInFlight++ },
+		"the soak":    func(d *draft) { d.strategy.Steps[0].Soak.Duration += time.Second },
 		"the verbs": func(d *draft) {
-			d.strategy.AllowedActions = append(d.strategy.AllowedActions, v1alpha1.ActionDelete)
+			d.rollout.AllowedActions = append(d.rollout.AllowedActions, v1alpha1.ActionDelete)
 		},
-		"what to do after": func(d *draft) { d.strategy.OnFailure = v1alpha1.FailureHold },
-		"a budget":         func(d *draft) { d.strategy.Budget = &v1alpha1.BudgetStrategy{} },
+		"what to do after": func(d *draft) { d.rollout.OnFailure = v1alpha1.FailureHold },
+		"a limit":          func(d *draft) { d.rollout.MaxPerNamespace = 1 },
 		"health": func(d *draft) {
-			d.strategy.Health = &v1alpha1.HealthStrategy{Unknown: v1alpha1.UnknownHealthAllow}
+			d.rollout.UnknownHealth = v1alpha1.UnknownHealthAllow
 		},
 	} {
 		d := testDraft(3, 0)
@@ -263,7 +264,7 @@ func TestAPlanCarriesHeatOn(t *testing.T) {
 func TestNamespacesInWhichNothingIsWrittenAreLeftOut(t *testing.T) {
 	reach := &limits.Reach{Exempt: []string{"kube-system"}}
 	d := testDraft(0, 0)
-	d.strategy.AllowedActions = []v1alpha1.ActionType{v1alpha1.ActionCreate}
+	d.rollout.AllowedActions = []v1alpha1.ActionType{v1alpha1.ActionCreate}
 	for _, name := range []string{"kube-system", "shop"} {
 		d.sort(policy.Finding{APIVersion: "v1", Kind: "Namespace", Name: name, UID: name, Fixable: true},
 			&metav1.PartialObjectMetadata{}, nil, history.Fixes{}, reach)

@@ -17,6 +17,7 @@ import (
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/breaker"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/events"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -117,7 +118,7 @@ func (p *Planner) plan(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pla
 	if p.status.Snapshot().Unresolved(pol.Name) != nil {
 		return kube.ConflictBackoff, nil // the catalog hears of the strategy soon
 	}
-	d.strategy.Mode, d.revision, d.plans = mode, revision, plans
+	d.rollout.Mode, d.revision, d.plans = mode, revision, plans
 	return p.draft(ctx, pol, d, found)
 }
 
@@ -142,7 +143,7 @@ func (p *Planner) draft(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, d 
 		return p.interval, err
 	}
 	d.policy = authored
-	if d.strategy.Mode.Runs() {
+	if d.rollout.Mode.Runs() {
 		back, err := p.breakers.KeptBack(ctx, anyPlanOf(pol))
 		if err != nil {
 			return 0, err
@@ -221,7 +222,7 @@ func (p *Planner) create(ctx context.Context, d draft) error {
 	p.warnManaged(d)
 	p.events.Rollout(rem, v1alpha1.EventPlanMade, d.announce(rem))
 	log.FromContext(ctx).Info("plan made", "remediation", rem.Name, "targets", rem.Spec.Plan.Targets, "waves",
-		rem.Spec.Plan.Waves)
+		canary.Targets(rem.Spec.Plan.Waves))
 	return nil
 }
 

@@ -3,6 +3,7 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,7 +22,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/permissions"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/catalog"
 	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/prose"
 	"evenkeel.dev/evenkeel/internal/remediate/fix"
@@ -61,21 +61,20 @@ type Previewer struct {
 func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, found []policy.Finding) (
 	*preview.Plan, error) {
 	snapshot := p.Policies.Snapshot()
-	pol = followed(snapshot, pol)
-	strategy := pol.Spec.Remediation.RolloutStrategy.DeepCopy()
-	strategy.SetDefaults()
+	pol = cmp.Or(snapshot.Definition(pol.Name), pol)
+	s, mode := snapshot.Follows(pol.Name).DeepCopy(), pol.Spec.Remediation.Mode
 	revision, _ := snapshot.Revision(pol.Name)
-	out := &preview.Plan{Policy: pol.Name, Revision: revision, Mode: strategy.Mode, Waves: []preview.Wave{}}
-	if problems := canary.Validate(strategy); len(problems) > 0 {
-		return nil, fmt.Errorf("policy %s: %s", pol.Name, problems[0])
+	out := &preview.Plan{Policy: pol.Name, Revision: revision, Mode: mode, Waves: []preview.Wave{}}
+	if problems := canary.ValidatePolicy(&pol.Spec.Remediation); len(problems) > 0 {
+		return nil, fmt.Errorf("policy %s: spec.remediation.%s", pol.Name, problems[0])
 	}
 	if problem := snapshot.Unresolved(pol.Name); problem != nil {
 		hold(out, problem.Reason, problem.Message)
 		p.unfixable(out, found)
 		return out, nil
 	}
-	if strategy.Mode == v1alpha1.RemediationDisabled {
-		strategy.Mode = v1alpha1.RemediationAutomatic
+	if mode == v1alpha1.RemediationDisabled {
+		mode = v1alpha1.RemediationAutomatic
 		hold(out, "ModeDisabled", "spec.remediation.mode is Disabled: nothing is planned until it is Automatic, "+
 			"Manual or DryRun; the waves are those of Automatic")
 	}
@@ -85,8 +84,9 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy
 	if err != nil && !notInstalled(err) {
 		return nil, err
 	}
-	d := draft{policy: pol, named: sharedStrategy(snapshot, pol), strategy: *strategy, revision: revision, plans: plans,
-		search: search{reads: previewCanaryReads, once: true}}
+	d := newDraft(pol, sharedStrategy(snapshot, pol), *s)
+	d.rollout.Mode, d.revision, d.plans = mode, revision, plans
+	d.search = search{reads: previewCanaryReads, once: true}
 	p.inTheWay(out, &d, found)
 	outcome, refused, err := drafts.compose(ctx, &d, found)
 	if err != nil {
@@ -104,14 +104,6 @@ func (p *Previewer) Preview(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy
 		return out, nil
 	}
 	return out, p.fill(ctx, out, &d)
-}
-
-// followed is a policy with the strategy that it follows.
-func followed(snapshot *catalog.Snapshot, pol *v1alpha1.ClusterRegoPolicy) *v1alpha1.ClusterRegoPolicy {
-	if definition := snapshot.Definition(pol.Name); definition != nil {
-		return definition
-	}
-	return pol
 }
 
 // inTheWay tells of an earlier plan that keeps another one from being made.
@@ -216,10 +208,8 @@ func leastDuration(rem *v1alpha1.Remediation) time.Duration {
 	for wave := range rem.Spec.Plan.Waves {
 		o := rollout.Observation{Spec: rem.Spec, Status: v1alpha1.RemediationStatus{Wave: int32(wave)}}
 		least := o.Soak()
-		if analysis := rem.Spec.Plan.Strategy.Analysis; analysis != nil {
-			for _, m := range analysis.Metrics {
-				least = max(least, time.Duration(max(m.Samples-1, 0))*m.Interval.Duration)
-			}
+		for _, m := range rem.Spec.Plan.Rollout.Metrics {
+			least = max(least, time.Duration(max(m.Samples-1, 0))*m.Interval.Duration)
 		}
 		total += least
 	}

@@ -29,7 +29,7 @@ import (
 // order in which the rollout asks.
 func (p *Previewer) holds(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation,
 	targets []v1alpha1.ObjectReference, further []permissions.Need) error {
-	switch rem.Spec.Plan.Strategy.Mode {
+	switch rem.Spec.Plan.Rollout.Mode {
 	case v1alpha1.RemediationManual:
 		hold(out, v1alpha1.ReasonAwaitingApproval, "spec.remediation.mode is Manual: a person must approve the plan")
 	case v1alpha1.RemediationDryRun:
@@ -56,15 +56,14 @@ func (p *Previewer) holds(ctx context.Context, out *preview.Plan, rem *v1alpha1.
 func (p *Previewer) health(ctx context.Context, out *preview.Plan, rem *v1alpha1.Remediation,
 	objects []v1alpha1.ObjectReference) {
 	t := &targets.Client{Reader: p.Reader, Mapper: p.Mapper, Clock: p.Clock}
-	strategy, snapshot := rem.Spec.Plan.Strategy, p.Policies.Snapshot()
-	if shut := fix.UnknownHealth(ctx, t, strategy, out.Policy, snapshot, objects); shut.Closed {
+	r, snapshot := rem.Spec.Plan.Rollout, p.Policies.Snapshot()
+	if shut := fix.UnknownHealth(ctx, t, r, out.Policy, snapshot, objects); shut.Closed {
 		hold(out, shut.Reason, shut.Message)
 		return
 	}
-	if covered := healthcheck.Covered(strategy); covered != "" {
-		bare := strategy.DeepCopy()
-		bare.Analysis, bare.Health = nil, healthcheck.RulesOnly(strategy.Health)
-		if fix.UnknownHealth(ctx, t, *bare, out.Policy, snapshot, objects).Closed {
+	if covered := healthcheck.Covered(r); covered != "" {
+		r.Metrics, r.UnknownHealth = nil, ""
+		if fix.UnknownHealth(ctx, t, r, out.Policy, snapshot, objects).Closed {
 			out.Notes = append(out.Notes, "the health of some targets can't be determined: "+covered)
 		}
 	}
@@ -81,8 +80,8 @@ func (p *Previewer) budget(ctx context.Context, out *preview.Plan, rem *v1alpha1
 	if err != nil {
 		return err
 	}
-	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, Budget: rem.Spec.Plan.Strategy.Budget,
-		Targets: budget.MayWrite(rem, nil)})
+	atWork = append(atWork, canary.PlanAtWork{Name: rem.Name, MaxInFlight: rem.Spec.Plan.Rollout.MaxTotalInFlight,
+		MaxPerNamespace: rem.Spec.Plan.Rollout.MaxPerNamespace})
 	if left := canary.RoomFor(atWork).Left(); left != math.MaxInt && left < 1 {
 		hold(out, v1alpha1.ReasonBudgetSpent, "the budgets of the plans in progress leave no room for a target now")
 	}
@@ -96,7 +95,7 @@ func (p *Previewer) permissions(ctx context.Context, out *preview.Plan, rem *v1a
 	}
 	finder := &permissions.Finder{Asker: p.Permissions, Mapper: p.Mapper}
 	missing, err := finder.Missing(
-		ctx, append(permissions.OnTargets(targets, rem.Spec.Plan.Strategy.AllowedActions), further...))
+		ctx, append(permissions.OnTargets(targets, rem.Spec.Plan.Rollout.AllowedActions), further...))
 	if apierrors.IsForbidden(err) {
 		out.Notes = append(out.Notes, "which permissions the controller lacks isn't known: you may not create "+
 			"subjectaccessreviews.authorization.k8s.io; ask for that permission")

@@ -43,16 +43,13 @@ func (p *Planner) prune(ctx context.Context, pol *v1alpha1.ClusterRegoPolicy, pl
 	return next, nil
 }
 
-// historyOf is how long a policy's plans are kept: as it says itself, or the strategy that
-// it refers to. It isn't known before the catalog is complete, and while there is no such
+// historyOf is how long a policy's plans are kept, as its strategy says. It isn't known before
+// the catalog is complete, and while there is no such
 // strategy or it can't be followed: the defaults might keep less.
 func (p *Planner) historyOf(pol *v1alpha1.ClusterRegoPolicy) (v1alpha1.HistoryStrategy, bool) {
 	if !p.status.Complete() {
 		return v1alpha1.HistoryStrategy{}, false
 	}
-	resolved := pol.DeepCopy()
-	if problem := strategy.Resolve(resolved, sharedStrategy(p.status.Snapshot(), pol)); problem != nil {
-		return v1alpha1.HistoryStrategy{}, false
-	}
-	return resolved.Spec.Remediation.History, true
+	s, problem := strategy.Resolve(pol.DeepCopy(), sharedStrategy(p.status.Snapshot(), pol))
+	return s.History, problem == nil
 }

@@ -148,7 +148,7 @@ func TestNoHistoryIsDeletedByDefaultsOfNobody(t *testing.T) {
 		"the strategy keeps them": {reason: "as it says", kept: made},
 		"the strategy keeps fewer": {reason: "as it says", kept: 2,
 			change: func(_ *v1alpha1.ClusterRegoPolicy, s *v1alpha1.RemediationStrategy) { s.Spec.History.Limit = 2 }},
-		"the policy says itself": {reason: "the defaults are its own", kept: 10,
+		"the policy names none": {reason: "the defaults apply", kept: 10,
 			change: func(p *v1alpha1.ClusterRegoPolicy, _ *v1alpha1.RemediationStrategy) {
 				p.Spec.Remediation.StrategyRef = nil
 			}},

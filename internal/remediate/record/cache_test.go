@@ -22,7 +22,7 @@ type library struct {
 }
 
 func newLibrary() *library {
-	rem, slice := recordtest.PlanAtWork("plan", 4, "")
+	rem, slice := recordtest.PlanAtWork("plan", 4, 0)
 	rem.Spec.Plan.Slices = nil
 	var parts []*v1alpha1.RemediationSlice
 	for _, name := range []string{"plan-0", "plan-1", "plan-2"} {

@@ -52,7 +52,7 @@ func TestWhatWasApprovedStaysUntilATargetIsSettled(t *testing.T) {
 // A slice of large changes that differ has no room for all of their texts, but for what binds
 // each of them, and afterwards for the records of the writes.
 func TestASliceHasRoomForWhatIsApproved(t *testing.T) {
-	manual := &v1alpha1.RolloutStrategy{Mode: v1alpha1.RemediationManual}
+	manual := &v1alpha1.PlannedRollout{Mode: v1alpha1.RemediationManual}
 	each := EncodedBytes(&sliceOfTargets(1).Targets[0]) + WeightOf(manual)
 	planned := min(PlannedSliceBytes/each, v1alpha1.MaxTargetsPerSlice)
 	b := bookOver(sliceOfTargets(planned))

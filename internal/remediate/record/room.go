@@ -42,12 +42,12 @@ const (
 )
 
 // WeightOf is what a plan keeps free in a slice for the record of each target.
-func WeightOf(s *v1alpha1.RolloutStrategy) int {
-	weight, verbs := patchWeight, s.AllowedActions
+func WeightOf(r *v1alpha1.PlannedRollout) int {
+	weight, verbs := patchWeight, r.AllowedActions
 	if slices.Contains(verbs, v1alpha1.ActionDelete) || slices.ContainsFunc(verbs, v1alpha1.ActionType.Creates) {
 		weight = removalWeight
 	}
-	if s.Mode == v1alpha1.RemediationManual {
+	if r.Mode == v1alpha1.RemediationManual {
 		weight += approvedWeight
 	}
 	return weight

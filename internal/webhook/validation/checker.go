@@ -64,7 +64,7 @@ func (c *PolicyChecker) Check(p, before *v1alpha1.ClusterRegoPolicy) []problem {
 	}
 	out = append(out, checkConditions(p.Spec.Admission.MatchConditions)...)
 	out = append(out, c.kinds(p.Spec.Match.Kinds, c.kindsNamed(before))...)
-	return append(out, checkStrategy(&p.Spec.Remediation.RolloutStrategy)...)
+	return append(out, checkRemediation(&p.Spec.Remediation)...)
 }
 
 func (c *PolicyChecker) compile(p *v1alpha1.ClusterRegoPolicy) []problem {
@@ -151,9 +151,9 @@ func causes(found []problem) []metav1.StatusCause {
 	return out
 }
 
-func checkStrategy(s *v1alpha1.RolloutStrategy) []problem {
+func checkRemediation(r *v1alpha1.PolicyRemediation) []problem {
 	var out problems
-	for _, found := range canary.Validate(s) {
+	for _, found := range canary.ValidatePolicy(r) {
 		out.addIf(found.Message, "spec.remediation."+found.Field)
 	}
 	return out

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -31,30 +30,10 @@ func newChecker(kinds *discovery.Kinds) *PolicyChecker {
 	}}
 }
 
-func waves(values ...any) func(*v1alpha1.ClusterRegoPolicy) {
-	return func(p *v1alpha1.ClusterRegoPolicy) {
-		p.Spec.Remediation.Waves = nil
-		for _, v := range values {
-			wave := intstr.IntOrString{}
-			switch v := v.(type) {
-			case int:
-				wave = intstr.FromInt(v)
-			case string:
-				wave = intstr.FromString(v)
-			}
-			p.Spec.Remediation.Waves = append(p.Spec.Remediation.Waves, wave)
-		}
-	}
-}
-
-func remediating(change func(*v1alpha1.RolloutStrategy)) func(*v1alpha1.ClusterRegoPolicy) {
-	return func(p *v1alpha1.ClusterRegoPolicy) { change(&p.Spec.Remediation.RolloutStrategy) }
-}
+// old gives a policy a setting that it had once.
+func old(p *v1alpha1.ClusterRegoPolicy) { p.Spec.Remediation.RemovedSoak = "5m" }
 
 func TestPolicyCheck(t *testing.T) {
-	size := func(v intstr.IntOrString) func(*v1alpha1.ClusterRegoPolicy) {
-		return remediating(func(s *v1alpha1.RolloutStrategy) { s.Canary.Size = &v })
-	}
 	cases := map[string]struct {
 		rego   string
 		change []func(*v1alpha1.ClusterRegoPolicy)
@@ -118,55 +97,16 @@ func TestPolicyCheck(t *testing.T) {
 			}},
 			want: []string{"metadata.name: 53 characters long: use at most 52"},
 		},
-		"waves of counts and percentages may be mixed": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){waves(1, "5%", 10, "50%", "100%")}},
-		"equal waves don't fall": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){waves("50%", "50%", "100%")}},
-		"waves that fall": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){waves("50%", "25%", "100%")},
-			want: []string{
-				`spec.remediation.waves[1]: 25%: waves are cumulative and must never fall; an earlier one is already 50%`},
-		},
-		"counts that fall over a percentage between": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){waves(9, "50%", 3, "100%")},
-			want:   []string{`spec.remediation.waves[2]: 3: waves are cumulative`},
-		},
-		"waves that end early": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){waves("5%", "50%")},
-			want:   []string{`spec.remediation.waves[1]: 50%: the last wave must be "100%"`},
-		},
-		"waves that aren't shares": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){waves("0%", 0, "half", "5", "+5%", "101%", "100%")},
-			want: []string{"waves[0]: ", "waves[1]: 0: a count must be at least 1", "waves[2]: ", "waves[3]: ",
-				"waves[4]: ", "waves[5]: "},
-		},
-		"a canary of nothing": {change: []func(*v1alpha1.ClusterRegoPolicy){size(intstr.FromInt32(0))},
-			want: []string{"spec.remediation.canary.size: 0: a count"}},
-		"a canary of 10% is fine": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){size(intstr.FromString("10%"))},
-		},
-		"durations that make no sense": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){remediating(func(s *v1alpha1.RolloutStrategy) {
-				s.Soak = &metav1.Duration{Duration: -time.Second}
-				s.ProgressDeadline.Duration = time.Millisecond
-				s.Canary.Soak = &metav1.Duration{Duration: 1000 * time.Hour}
-			})},
-			want: []string{"spec.remediation.canary.soak: 1000h0m0s: must be from 0s to 168h0m0s",
-				"spec.remediation.soak: -1s", "spec.remediation.progressDeadline: 1ms: must be from 1s"},
-		},
-		"a breaker that could never work": {
-			change: []func(*v1alpha1.ClusterRegoPolicy){remediating(func(s *v1alpha1.RolloutStrategy) {
-				s.Breaker = v1alpha1.BreakerStrategy{ConsecutiveFailures: -1, MinSamples: -1, FailurePercent: 120,
-					Window: metav1.Duration{Duration: time.Second}, Cooldown: metav1.Duration{Duration: 25 * time.Hour}}
-			})},
-			want: []string{"breaker.consecutiveFailures: -1", "breaker.failurePercent: 120", "breaker.minSamples: -1",
-				"breaker.window: 1s: must be from 6s", "breaker.cooldown: 25h0m0s: must be from 1s to 24h0m0s"},
-		},
+		"settings of a strategy": {change: []func(*v1alpha1.ClusterRegoPolicy){old},
+			want: []string{"spec.remediation.soak: it is gone: set soak in the steps of the RemediationStrategy"}},
+		"words that aren't known": {change: []func(*v1alpha1.ClusterRegoPolicy){func(p *v1alpha1.ClusterRegoPolicy) {
+			p.Spec.Remediation.Mode, p.Spec.Remediation.AllowedActions = "Auto", []v1alpha1.ActionType{"Reboot"}
+		}}, want: []string{"spec.remediation.mode: ", "spec.remediation.allowedActions[0]: "}},
 		"all problems are told at once": {
 			rego: "package a\n\ndeny contains \"x\" if {",
 			change: []func(*v1alpha1.ClusterRegoPolicy){webhooktest.WithResources("example.com", "Widget"),
-				waves("50%")},
-			want: []string{"p.rego:3:", "spec.match.kinds[1].kinds[0]", "spec.remediation.waves[0]"},
+				old},
+			want: []string{"p.rego:3:", "spec.match.kinds[1].kinds[0]", "spec.remediation.soak"},
 		},
 	}
 	for name, tc := range cases {
@@ -205,7 +145,7 @@ func policyTree(t *testing.T, p *v1alpha1.ClusterRegoPolicy) tree {
 }
 
 func TestPolicyHandler(t *testing.T) {
-	bad := webhooktest.NewPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
+	bad := webhooktest.NewPolicy("p", "package a\n\ndeny contains \"x\" if {", old)
 	asPolicy := webhooktest.OfKind("ClusterRegoPolicy", "clusterregopolicies")
 	relabelled := bad.DeepCopy()
 	relabelled.Labels = map[string]string{"a": "b"}
@@ -280,21 +220,21 @@ func TestAPolicyWarnsOfKindsThatOnlyTheScanJudges(t *testing.T) {
 }
 
 func TestARefusedPolicyIsToldByFileAndField(t *testing.T) {
-	bad := webhooktest.NewPolicy("p", "package a\n\ndeny contains \"x\" if {", waves("50%"))
+	bad := webhooktest.NewPolicy("p", "package a\n\ndeny contains \"x\" if {", old)
 	status := invalid("ClusterRegoPolicy", bad.Name, newChecker(webhooktest.Kinds()).Check(bad, nil))
 	if status.Code != http.StatusUnprocessableEntity || status.Reason != metav1.StatusReasonInvalid {
 		t.Errorf("status %d %s", status.Code, status.Reason)
 	}
 	lines := strings.Split(status.Message, "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[1], "- p.rego:3:") ||
-		!strings.HasPrefix(lines[2], "- spec.remediation.waves[0]: 50%") {
+		!strings.HasPrefix(lines[2], "- spec.remediation.soak: it is gone") {
 		t.Errorf("message %q", status.Message)
 	}
 	var fields []string
 	for _, c := range status.Details.Causes {
 		fields = append(fields, c.Field)
 	}
-	if diff := cmp.Diff([]string{"spec.rego.main", "spec.remediation.waves[0]"}, fields); diff != "" {
+	if diff := cmp.Diff([]string{"spec.rego.main", "spec.remediation.soak"}, fields); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -13,42 +13,50 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 )
 
-// beyondFloors warns whoever writes a policy of what it asks for and won't get, as far
-// as that can be told without knowing how many targets its plans will have.
-func beyondFloors(asked *v1alpha1.RolloutStrategy, floors *limits.Floors) []string {
-	asked = asked.DeepCopy()
-	asked.SetDefaults()
+// beyondFloors warns whoever writes a policy of what it and its strategy ask for and won't
+// get, as far as that can be told without knowing how many targets its plans will have.
+func beyondFloors(asked *v1alpha1.PolicyRemediation, s *v1alpha1.RemediationStrategySpec,
+	floors *limits.Floors) []string {
 	if asked.Mode == v1alpha1.RemediationDisabled {
 		return nil
 	}
-	_, changed := floors.Strategy(*asked, 0)
-	return append(limited("spec.remediation.", changed), wideWaves("spec.remediation.", asked, floors)...)
+	_, _, changed := floors.Rollout(canary.Rollout(*asked, s, 0), canary.Soaks(s.Steps), 0)
+	return append(limited("spec.remediation.strategyRef: ", changed),
+		wideWaves("spec.remediation.strategyRef: ", s, floors)...)
 }
 
 func beyondPace(s *v1alpha1.RemediationStrategySpec, floors *limits.Floors) []string {
-	asked := &v1alpha1.RolloutStrategy{RemediationStrategySpec: *s.DeepCopy()}
-	asked.SetDefaults()
-	_, changed := floors.Pace(*asked, 0)
-	return append(limited("spec.", changed), wideWaves("spec.", asked, floors)...)
+	s = s.DeepCopy()
+	s.SetDefaults()
+	_, _, changed := floors.Pace(canary.Rollout(v1alpha1.PolicyRemediation{}, s, 0), canary.Soaks(s.Steps), 0)
+	return append(limited("spec.", changed), wideWaves("spec.", s, floors)...)
 }
 
 func limited(at string, changed []v1alpha1.AppliedLimit) []string {
 	var out []string
 	for _, limit := range changed {
+		at := at
+		if limit.Field == "mode" {
+			at = "spec.remediation."
+		}
 		out = append(out, fit("%s", at+limit.String())) // its parts are short: an API's fields and a flag's values
 	}
 	return out
 }
 
-func wideWaves(at string, asked *v1alpha1.RolloutStrategy, floors *limits.Floors) []string {
+func wideWaves(at string, s *v1alpha1.RemediationStrategySpec, floors *limits.Floors) []string {
 	// Of 100 targets, as many are in a wave as its share in percent.
-	sizes, err := canary.Sizes(100, asked)
+	waves, err := canary.Waves(100, s.Steps)
 	most := floors.MaxWave
-	if err != nil || most == nil || most.Type != intstr.String || int(slices.Max(sizes)) <= floors.Wave(100) {
+	if err != nil || most == nil || most.Type != intstr.String {
+		return nil
+	}
+	widest := slices.Max(canary.Targets(waves))
+	if int(widest) <= floors.Wave(100) {
 		return nil
 	}
 	return []string{
 		fmt.Sprintf(
-			"%swaves: a wave of %d%% of the targets is asked for, the administrator allows %s (%s): it is split",
-			at, slices.Max(sizes), most, limits.FlagMaxWave)}
+			"%ssteps: a wave of %d%% of the targets is asked for, the administrator allows %s (%s): it is split",
+			at, widest, most, limits.FlagMaxWave)}
 }

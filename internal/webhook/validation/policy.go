@@ -114,14 +114,22 @@ func (h *PolicyHandler) strategyWarnings(p *v1alpha1.ClusterRegoPolicy) []string
 		return nil
 	}
 	followed := p.DeepCopy()
-	if name := strategy.Named(p); name != "" {
-		if problem := strategy.Resolve(followed, h.Strategy(name)); problem != nil {
-			return inWarnings(problem.Message,
-				fit("spec.remediation.strategyRef: nothing is remediated by RemediationStrategy %q", name),
-				fit("spec.remediation.strategyRef: %s: "+problem.Remedy, problem.Why))
-		}
+	name := strategy.Named(p)
+	s, problem := strategy.Resolve(followed, h.named(p))
+	if problem != nil {
+		return inWarnings(problem.Message,
+			fit("spec.remediation.strategyRef: nothing is remediated by RemediationStrategy %q", name),
+			fit("spec.remediation.strategyRef: %s: "+problem.Remedy, problem.Why))
 	}
-	return beyondFloors(&followed.Spec.Remediation.RolloutStrategy, &h.Floors)
+	return beyondFloors(&followed.Spec.Remediation, &s, &h.Floors)
+}
+
+// named is the RemediationStrategy that a policy follows; nil when there is none.
+func (h *PolicyHandler) named(p *v1alpha1.ClusterRegoPolicy) *v1alpha1.RemediationStrategy {
+	if h.Strategy == nil {
+		return nil
+	}
+	return h.Strategy(strategy.Named(p))
 }
 
 // compileTurn waits for its turn to compile, half as long as the API server waits.

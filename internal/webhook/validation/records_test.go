@@ -107,7 +107,7 @@ func (s subjects) Get(_ context.Context, key client.ObjectKey, obj client.Object
 func TestAnAnswerThatCouldntCountIsRefused(t *testing.T) {
 	const shown, other = "sha256:shown", "sha256:other"
 	type change = func(*v1alpha1.Remediation)
-	distinct := func(r *v1alpha1.Remediation) { r.Spec.Plan.Strategy.Approval.RequireDistinctApprover = true }
+	distinct := func(r *v1alpha1.Remediation) { r.Spec.Plan.Rollout.RequireDistinctApprover = true }
 	known := func(r *v1alpha1.Remediation) { r.Status.ProposalDigest = shown }
 	to := func(digest string) change {
 		return func(r *v1alpha1.Remediation) { r.Spec.Approval.ProposalDigest = digest }
@@ -134,7 +134,7 @@ func TestAnAnswerThatCouldntCountIsRefused(t *testing.T) {
 		"the author's no where another is due": {change: []change{distinct, reject}},
 		"another's yes where another is due":   {user: "bob", change: []change{distinct}},
 		"a plan that awaits no answer": {change: []change{func(r *v1alpha1.Remediation) {
-			r.Spec.Plan.Strategy.Mode = v1alpha1.RemediationAutomatic
+			r.Spec.Plan.Rollout.Mode = v1alpha1.RemediationAutomatic
 		}}, code: 403, says: "it is in mode Automatic and awaits no approval"},
 		"an answer that can't be checked": {down: errors.New("connection refused"),
 			code: http.StatusInternalServerError, says: "try again: "},
@@ -148,7 +148,7 @@ func TestAnAnswerThatCouldntCountIsRefused(t *testing.T) {
 			}
 			rem := &v1alpha1.Remediation{ObjectMeta: metav1.ObjectMeta{Name: "p-1", UID: "plan"}}
 			rem.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "p", UID: "policy", Author: "ann"}
-			rem.Spec.Plan.Strategy.Mode = v1alpha1.RemediationManual
+			rem.Spec.Plan.Rollout.Mode = v1alpha1.RemediationManual
 			old, err := runtime.DefaultUnstructuredConverter.ToUnstructured(rem.DeepCopy())
 			if err != nil {
 				t.Fatal(err)

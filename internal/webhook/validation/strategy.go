@@ -7,9 +7,9 @@ import (
 	"net/http"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
@@ -35,7 +35,7 @@ func (h *StrategyHandler) answer(ctx context.Context, req *policy.Request) servi
 		return resp
 	}
 	var found problems
-	for _, wrong := range strategy.Check(&s) {
+	for _, wrong := range canary.Validate(&s.Spec) {
 		found.addIf(wrong.Message, "spec."+wrong.Field)
 	}
 	if len(found) > 0 {

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/limits"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -33,22 +36,28 @@ func TestStrategyHandler(t *testing.T) {
 		// refused and warned are parts of what is said; empty for nothing.
 		refused, warned string
 	}{
-		"a strategy that can be followed passes": {request: strategyRequest(map[string]any{"soak": "5m"}, "ann")},
+		"a strategy that can be followed passes": {
+			request: strategyRequest(map[string]any{"progressDeadline": "5m"}, "ann")},
 		"one that can't be meant is refused, by its field": {
 			request: strategyRequest(
 				map[string]any{"windows": []any{map[string]any{"schedule": "0 0 30 2 *", "duration": "1h"}}}, "ann"),
 			refused: "spec.windows[0]"},
-		"waves that leave targets out are refused, though the schema was away": {
-			request: strategyRequest(map[string]any{"waves": []any{"5%", "50%"}}, "ann"), refused: "spec.waves"},
+		"steps that fall are refused": {
+			request: strategyRequest(map[string]any{"steps": []any{map[string]any{"targets": "50%"},
+				map[string]any{"targets": "5%"}}}, "ann"), refused: "spec.steps[1].targets"},
+		"old names are refused, though the schema was away": {
+			request: strategyRequest(map[string]any{"waves": []any{"5%", "100%"}}, "ann"),
+			refused: "spec.waves: it is gone"},
 		"one in another's name is refused": {
 			reason:  "who is its author decides who may approve",
-			request: strategyRequest(map[string]any{"soak": "5m"}, "bob"),
+			request: strategyRequest(map[string]any{"progressDeadline": "5m"}, "bob"),
 			refused: "doesn't hold who makes this request"},
 		"what isn't of its kind's form is refused": {
-			request: strategyRequest(map[string]any{"soak": 5.5}, "ann"),
+			request: strategyRequest(map[string]any{"progressDeadline": 5.5}, "ann"),
 			refused: "isn't of the form evenkeel.dev/v1alpha1"},
 		"whoever asks for more than the administrator allows is told": {
-			request: strategyRequest(map[string]any{"soak": "1s"}, "ann"), floors: limits.Floors{MinSoak: time.Minute},
+			request: strategyRequest(map[string]any{"steps": []any{map[string]any{"targets": int64(1), "soak": "1s"}}},
+				"ann"), floors: limits.Floors{MinSoak: time.Minute},
 			warned: "spec.soak: the policy asks for 1s, the administrator allows 1m0s (--remediation-min-soak)"},
 	}
 	for name, tc := range cases {
@@ -68,7 +77,7 @@ func TestStrategyHandler(t *testing.T) {
 			}
 		})
 	}
-	kept := strategyRequest(map[string]any{"waves": []any{"50%"}}, "ann")
+	kept := strategyRequest(map[string]any{"maxTargets": int64(0)}, "ann")
 	kept.Operation, kept.OldObject = policy.Update, kept.Object
 	if resp := (&StrategyHandler{}).answer(t.Context(), kept); !resp.Allowed {
 		t.Errorf("labels of a strategy that can't be followed any more can't be changed: %s", resp.Status.Message)
@@ -88,10 +97,13 @@ func TestAPolicyIsToldOfItsStrategy(t *testing.T) {
 		!strings.Contains(got[0], `there is no RemediationStrategy "careful", so nothing is remediated`) {
 		t.Errorf("warned %q", got)
 	}
-	known["careful"] = &v1alpha1.RemediationStrategy{Spec: v1alpha1.RemediationStrategySpec{MaxInFlight: 9}}
+	known["careful"] = &v1alpha1.RemediationStrategy{Spec: v1alpha1.RemediationStrategySpec{
+		MaxInFlight: ptr.To(intstr.FromInt32(9))}}
 	known["careful"].Name = "careful"
-	if got := h.strategyWarnings(p); len(got) != 1 || got[0] != "spec.remediation.maxInFlight: the policy asks for 9, "+
-		"the administrator allows 2 (--remediation-max-in-flight)" {
+	if got := h.strategyWarnings(p); len(got) != 1 ||
+		got[0] != "spec.remediation.strategyRef: maxInFlight: the policy "+
+			"asks for 9, "+
+			"the administrator allows 2 (--remediation-max-in-flight)" {
 		t.Errorf("warned %q", got)
 	}
 	p.Spec.Remediation.Mode = v1alpha1.RemediationDisabled

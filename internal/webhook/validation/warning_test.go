@@ -73,8 +73,8 @@ func TestNoWarningIsCutBeforeItsRemedy(t *testing.T) {
 			return []string{overrideHandler(name).ineffective(overriding(name, "u"), time.Now())}
 		}, []string{"doesn't soften: admission goes on as before, and no new write of its plans begins"}},
 		"plans that keep their windows": {func(_ *testing.T, name string) []string {
-			return keptBy([]v1alpha1.Remediation{planned(name, "0 1 * * *"), planned(name, "0 1 * * *"),
-				planned(name, "0 1 * * *")}, nil, func(*v1alpha1.RemediationPlan) bool { return true })
+			return keptBy([]v1alpha1.Remediation{madeWith(name, "0 1 * * *"), madeWith(name, "0 1 * * *"),
+				madeWith(name, "0 1 * * *")}, nil, func(*v1alpha1.RemediationPlan) bool { return true })
 		}, []string{"3 plans in progress keep the windows", "only later plans have the new ones",
 			"to stop one: evenkeel rollout pause|abort NAME"}},
 		"a change that a source restores": {func(_ *testing.T, name string) []string {
@@ -122,9 +122,9 @@ func TestNoWarningIsCutBeforeItsRemedy(t *testing.T) {
 func TestNoWarningOfAFlagIsCut(t *testing.T) {
 	for _, limit := range []v1alpha1.AppliedLimit{
 		{Field: "approval.requireDistinctApprover", Asked: "false", Allowed: "true", Flag: limits.FlagDistinctApprover},
-		{Field: "canary.soak", Asked: (time.Duration(1<<63 - 1)).String(), Allowed: "2562047h47m16.854775806s",
+		{Field: "soak", Asked: (time.Duration(1<<63 - 1)).String(), Allowed: "2562047h47m16.854775806s",
 			Flag: limits.FlagMinSoak},
-		{Field: "budget.maxUnavailable", Asked: "2147483647", Allowed: "2147483646", Flag: limits.FlagMaxUnavailable},
+		{Field: "maxInFlight", Asked: "2147483647", Allowed: "2147483646", Flag: limits.FlagMaxInFlight},
 	} {
 		if got := limited("spec.remediation.", []v1alpha1.AppliedLimit{limit}); len(got) != 1 ||
 			got[0] != "spec.remediation."+limit.String() {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/policy/strategy"
 	"evenkeel.dev/evenkeel/internal/prose"
@@ -42,16 +43,14 @@ func (h *PolicyHandler) keptWindows(ctx context.Context, req *policy.Request, p 
 }
 
 // windowsOf are the windows that a policy's next plan is made with; false when that can't be told.
-func (h *PolicyHandler) windowsOf(p *v1alpha1.ClusterRegoPolicy) ([]v1alpha1.MaintenanceWindow, bool) {
-	followed := p.DeepCopy()
-	var named *v1alpha1.RemediationStrategy
-	if name := strategy.Named(p); name != "" {
-		named = h.Strategy(name)
-	}
-	if strategy.Resolve(followed, named) != nil {
-		return nil, false
-	}
-	return followed.Spec.Remediation.Windows, true
+func (h *PolicyHandler) windowsOf(p *v1alpha1.ClusterRegoPolicy) ([]v1alpha1.PlannedWindow, bool) {
+	s, problem := strategy.Resolve(p.DeepCopy(), h.named(p))
+	return planned(&s), problem == nil
+}
+
+// planned are the windows of a strategy as a plan has them. Its defaults are set.
+func planned(s *v1alpha1.RemediationStrategySpec) []v1alpha1.PlannedWindow {
+	return canary.Rollout(v1alpha1.PolicyRemediation{}, s, 0).Windows
 }
 
 // keptWindows warns whoever changes the windows of a strategy of the plans at work that were
@@ -71,10 +70,10 @@ func (h *StrategyHandler) keptWindows(ctx context.Context, req *policy.Request,
 	})
 }
 
-func withDefaults(s *v1alpha1.RemediationStrategy) []v1alpha1.MaintenanceWindow {
-	asked := &v1alpha1.RolloutStrategy{RemediationStrategySpec: *s.Spec.DeepCopy()}
+func withDefaults(s *v1alpha1.RemediationStrategy) []v1alpha1.PlannedWindow {
+	asked := s.Spec.DeepCopy()
 	asked.SetDefaults()
-	return asked.Windows
+	return planned(asked)
 }
 
 // readOld reads what an update replaces; false for any other request, and for what can't be read.
@@ -84,12 +83,12 @@ func readOld(req *policy.Request, into any) bool {
 }
 
 // keptBy warns of the plans at work that keep other windows than those that are asked for now.
-func keptBy(plans []v1alpha1.Remediation, now []v1alpha1.MaintenanceWindow,
+func keptBy(plans []v1alpha1.Remediation, now []v1alpha1.PlannedWindow,
 	of func(*v1alpha1.RemediationPlan) bool) []string {
 	var kept []string
 	for i := range plans {
 		plan := &plans[i].Spec.Plan
-		if !plans[i].IsFinal() && of(plan) && !equality.Semantic.DeepEqual(plan.Strategy.Windows, now) {
+		if !plans[i].IsFinal() && of(plan) && !equality.Semantic.DeepEqual(plan.Rollout.Windows, now) {
 			kept = append(kept, plans[i].Name)
 		}
 	}

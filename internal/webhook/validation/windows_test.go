@@ -17,20 +17,23 @@ import (
 	"evenkeel.dev/evenkeel/internal/webhook/serving"
 )
 
-func at(schedule string) []v1alpha1.MaintenanceWindow {
-	return []v1alpha1.MaintenanceWindow{{Schedule: schedule,
+func at(schedule string) []v1alpha1.PlannedWindow {
+	return []v1alpha1.PlannedWindow{{Schedule: schedule, TimeZone: "UTC",
 		Duration: metav1.Duration{Duration: time.Hour}}}
 }
 
-// planned is a plan at work, of policy "labels" and strategy "careful", with the windows
+func asked(schedule string) []v1alpha1.MaintenanceWindow {
+	return []v1alpha1.MaintenanceWindow{v1alpha1.MaintenanceWindow(at(schedule)[0])}
+}
+
+// madeWith is a plan at work, of policy "labels" and strategy "careful", with the windows
 // that it was made with.
-func planned(name, schedule string, change ...func(*v1alpha1.Remediation)) v1alpha1.Remediation {
+func madeWith(name, schedule string, change ...func(*v1alpha1.Remediation)) v1alpha1.Remediation {
 	var r v1alpha1.Remediation
 	r.Name, r.Status.Phase = name, v1alpha1.PhaseHeld
 	r.Spec.Plan.Policy = v1alpha1.PlannedPolicy{Name: "labels", UID: "p1"}
 	r.Spec.Plan.StrategyRef = &v1alpha1.PlannedStrategy{Name: "careful", UID: "s1"}
-	r.Spec.Plan.Strategy.Windows = at(schedule)
-	r.Spec.Plan.Strategy.SetDefaults()
+	r.Spec.Plan.Rollout.Windows = at(schedule)
 	for _, c := range change {
 		c(&r)
 	}
@@ -60,7 +63,7 @@ func TestAChangeOfWindowsTellsOfThePlansAtWork(t *testing.T) {
 		r.Spec.Plan.Policy.UID, r.Spec.Plan.StrategyRef.UID = "p0", "s0"
 	}
 	one := func(schedule string, change ...func(*v1alpha1.Remediation)) []v1alpha1.Remediation {
-		return []v1alpha1.Remediation{planned("a", schedule, change...)}
+		return []v1alpha1.Remediation{madeWith("a", schedule, change...)}
 	}
 	for name, tc := range map[string]struct {
 		plans   []v1alpha1.Remediation
@@ -69,10 +72,10 @@ func TestAChangeOfWindowsTellsOfThePlansAtWork(t *testing.T) {
 		wants   []string
 		nothing bool
 	}{
-		"a plan at work": {plans: []v1alpha1.Remediation{planned("labels-1", "0 1 * * *")}, now: "0 2 * * *",
+		"a plan at work": {plans: []v1alpha1.Remediation{madeWith("labels-1", "0 1 * * *")}, now: "0 2 * * *",
 			wants: []string{"1 plan in progress keeps the windows", "(labels-1)"}},
-		"several": {plans: []v1alpha1.Remediation{planned("c", "0 1 * * *"), planned("a", "0 1 * * *"),
-			planned("b", "0 1 * * *")}, now: "0 2 * * *", wants: []string{"3 plans in progress keep the windows",
+		"several": {plans: []v1alpha1.Remediation{madeWith("c", "0 1 * * *"), madeWith("a", "0 1 * * *"),
+			madeWith("b", "0 1 * * *")}, now: "0 2 * * *", wants: []string{"3 plans in progress keep the windows",
 			"(a, b and 1 more)", "evenkeel rollout pause|abort"}},
 		"one that has them already": {plans: one("0 2 * * *"), now: "0 2 * * *",
 			nothing: true},
@@ -82,23 +85,30 @@ func TestAChangeOfWindowsTellsOfThePlansAtWork(t *testing.T) {
 		"a plan of an earlier one":  {plans: one("0 1 * * *", earlier), now: "0 2 * * *", nothing: true},
 		"none is known":             {now: "0 2 * * *", nothing: true},
 		"what is made has none yet": {plans: one("0 1 * * *"), now: "0 2 * * *", create: true, nothing: true},
-		"names of the longest length": {plans: []v1alpha1.Remediation{planned(strings.Repeat("x", 253), "0 1 * * *")},
+		"names of the longest length": {plans: []v1alpha1.Remediation{madeWith(strings.Repeat("x", 253), "0 1 * * *")},
 			now: "0 2 * * *", wants: []string{"1 plan in progress", "to stop one: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plans := func(context.Context) []v1alpha1.Remediation { return tc.plans }
-			remediation := func(spec map[string]any) map[string]any { return map[string]any{"remediation": spec} }
 			was, now := windows("0 1 * * *"), windows(tc.now)
-			byPolicy := changes("ClusterRegoPolicy", "labels", "p1", remediation(was), remediation(now))
+			naming := func(name string) map[string]any {
+				return map[string]any{"remediation": map[string]any{"strategyRef": map[string]any{"name": name}}}
+			}
+			byPolicy := changes("ClusterRegoPolicy", "labels", "p1", naming("was"), naming("now"))
+			named := func(name string) *v1alpha1.RemediationStrategy {
+				s := &v1alpha1.RemediationStrategy{}
+				s.Name, s.Spec.Windows = name, asked(map[string]string{"was": "0 1 * * *", "now": tc.now}[name])
+				return s
+			}
 			byStrategy := changes("RemediationStrategy", "careful", "s1", was, now)
 			if tc.create {
 				byPolicy.Operation, byStrategy.Operation = policy.Create, policy.Create
 			}
 			p, s := &v1alpha1.ClusterRegoPolicy{}, &v1alpha1.RemediationStrategy{}
-			p.Name, p.UID, p.Spec.Remediation.Windows = "labels", "p1", at(tc.now)
-			s.Name, s.UID, s.Spec.Windows = "careful", types.UID("s1"), at(tc.now)
+			p.Name, p.UID, p.Spec.Remediation.StrategyRef = "labels", "p1", &v1alpha1.StrategyReference{Name: "now"}
+			s.Name, s.UID, s.Spec.Windows = "careful", types.UID("s1"), asked(tc.now)
 			for who, got := range map[string][]string{
-				"policy":   (&PolicyHandler{Plans: plans}).keptWindows(t.Context(), byPolicy, p),
+				"policy":   (&PolicyHandler{Plans: plans, Strategy: named}).keptWindows(t.Context(), byPolicy, p),
 				"strategy": (&StrategyHandler{Plans: plans}).keptWindows(t.Context(), byStrategy, s),
 			} {
 				text := strings.Join(got, "\n")
@@ -121,12 +131,12 @@ func TestAPolicyThatNamesAnotherStrategyTellsOfItsPlans(t *testing.T) {
 	known := map[string]*v1alpha1.RemediationStrategy{}
 	for name, schedule := range map[string]string{"careful": "0 1 * * *", "bold": "0 2 * * *"} {
 		s := &v1alpha1.RemediationStrategy{}
-		s.Name, s.Spec.Windows = name, at(schedule)
+		s.Name, s.Spec.Windows = name, asked(schedule)
 		known[name] = s
 	}
 	h := &PolicyHandler{Strategy: func(name string) *v1alpha1.RemediationStrategy { return known[name] },
 		Plans: func(context.Context) []v1alpha1.Remediation {
-			return []v1alpha1.Remediation{planned("labels-1", "0 1 * * *")}
+			return []v1alpha1.Remediation{madeWith("labels-1", "0 1 * * *")}
 		}}
 	for name, warned := range map[string]bool{"bold": true, "careful": false, "unknown": false} {
 		naming := func(name string) map[string]any {

@@ -19,17 +19,7 @@
 #     namespaces: [media]
 #   remediation:
 #     mode: Automatic
-#     canary:
-#       size: 1
-#     soak: 2s
-#     progressDeadline: 30s
-#     analysis:
-#       metrics:
-#         - name: failed-requests
-#           query: shop_failed_requests_ratio
-#           successCondition: sample <= baseline + 0.05
-#           interval: 1s
-#           samples: 2
+#     strategyRef: {name: faster-replies}
 package evenkeel.demo.faster_replies
 
 import rego.v1

@@ -21,10 +21,7 @@
 #     namespaces: [media, payments, search, shop]
 #   remediation:
 #     mode: Automatic
-#     canary:
-#       size: 1
-#     soak: 2s
-#     progressDeadline: 8s
+#     strategyRef: {name: mirrored-images}
 package evenkeel.demo.mirrored_images
 
 import rego.v1

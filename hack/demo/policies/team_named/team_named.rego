@@ -19,13 +19,7 @@
 #     namespaces: [search]
 #   remediation:
 #     mode: Manual
-#     canary:
-#       size: 1
-#     waves: ["50%", "100%"]
-#     soak: 1s
-#     progressDeadline: 30s
-#     approval:
-#       timeout: 3s
+#     strategyRef: {name: team-named}
 package evenkeel.demo.team_named
 
 import rego.v1
