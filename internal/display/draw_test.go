@@ -135,7 +135,8 @@ func undone() display.Rollout {
 	r := fleet(1, 9)
 	r.Remediation.Spec.DesiredState = v1alpha1.StateUndone
 	recorded.Requests(r.Remediation, []v1alpha1.RequestRecord{
-		{Action: v1alpha1.ActionUndo, User: "ann", Reason: "INC-42", RequestTime: metav1.NewTime(clock().Add(-time.Hour))}}...)
+		{Action: v1alpha1.ActionUndo, User: "ann", Reason: "INC-42",
+			RequestTime: metav1.NewTime(clock().Add(-time.Hour))}}...)
 	r.Remediation.Status = v1alpha1.RemediationStatus{Phase: v1alpha1.PhaseRolledBack, Reason: v1alpha1.ReasonUndone,
 		Message:        "10 writes undone, of all waves that were begun. ann has all of the plan undone",
 		PhaseStartTime: ago(time.Hour)}

@@ -31,8 +31,8 @@ func (r Rollout) gates(d *drawing) {
 	d.section("Gates")
 	r.approvalGate(gate)
 	if spec := &r.Remediation.Spec; spec.Paused(r.Now) {
-		gate(busy, "pause", "paused%s by %s; resume: evenkeel rollout resume %s", v1alpha1.UntilText(spec.PausedUntilTime),
-			r.Remediation.AskedBy(), r.Remediation.Name)
+		gate(busy, "pause", "paused%s by %s; resume: evenkeel rollout resume %s",
+			v1alpha1.UntilText(spec.PausedUntilTime), r.Remediation.AskedBy(), r.Remediation.Name)
 	}
 	r.windowGate(gate)
 	r.analysisGate(gate)

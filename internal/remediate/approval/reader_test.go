@@ -50,7 +50,8 @@ func by(user string, decision v1alpha1.ApprovalDecision, after int) func(*v1alph
 	return func(rem *v1alpha1.Remediation) {
 		rem.Spec.Approval = &v1alpha1.PlanApproval{Decision: decision, Comment: "as " + user + " says"}
 		recorded.Requests(rem, v1alpha1.RequestRecord{User: user, Action: v1alpha1.RequestAction(decision),
-			RequestTime: metav1.NewTime(planMade.Add(time.Duration(after) * time.Second)), Reason: rem.Spec.Approval.Comment})
+			RequestTime: metav1.NewTime(planMade.Add(time.Duration(after) * time.Second)),
+			Reason:      rem.Spec.Approval.Comment})
 	}
 }
 

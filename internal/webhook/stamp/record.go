@@ -75,8 +75,8 @@ func with(was string, asks []ask, user string, at func(i int) time.Time) string 
 		lines = strings.Split(was, "\n")
 	}
 	for i, a := range asks {
-		record := v1alpha1.RequestRecord{User: user, Action: a.action, RequestTime: metav1.NewTime(at(i)), Reason: a.reason,
-			Token: a.token}
+		record := v1alpha1.RequestRecord{User: user, Action: a.action, RequestTime: metav1.NewTime(at(i)),
+			Reason: a.reason, Token: a.token}
 		if end, err := time.Parse(time.RFC3339, a.until); err == nil {
 			record.UntilTime = &metav1.Time{Time: end}
 		}
