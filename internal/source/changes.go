@@ -19,10 +19,8 @@ type changes struct {
 	made  map[ref]bool
 	// remove are the source's objects that have left the repository.
 	remove []client.Object
-	// held is how many objects of the source are in the cluster, and empty says that
-	// the repository has none.
-	held  int
-	empty bool
+	// held is how many objects of the source are in the cluster.
+	held int
 	// unclaimed are the objects that aren't the source's to write.
 	unclaimed []v1alpha1.SourceProblem
 }
@@ -55,7 +53,7 @@ func changesOf(want []object, live []client.Object, o owner, inventory []string)
 	for _, l := range live {
 		there[l.GetName()] = l
 	}
-	out := &changes{made: map[ref]bool{}, empty: len(want) == 0}
+	out := &changes{made: map[ref]bool{}}
 	wanted := map[string]bool{}
 	for _, w := range want {
 		wanted[w.name] = true
