@@ -8,6 +8,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,11 +140,9 @@ func strict(n node) {
 		n["type"] = []string{"integer", "string"}
 	}
 	properties := part(n, "properties")
-	for name, property := range properties {
+	maps.DeleteFunc(properties, func(_ string, property any) bool { return refused(property) })
+	for _, property := range properties {
 		if p, is := property.(node); is {
-			if strings.Contains(fmt.Sprint(p["x-kubernetes-validations"]), "rule:false") {
-				delete(properties, name) // refused by name
-			}
 			strict(p)
 		}
 	}
@@ -155,6 +154,12 @@ func strict(n node) {
 	if _, said := n["additionalProperties"]; len(properties) > 0 && !said && !open {
 		n["additionalProperties"] = false
 	}
+}
+
+// refused says that a property is there only to be refused by name.
+func refused(property any) bool {
+	p, is := property.(node)
+	return is && strings.Contains(fmt.Sprint(p["x-kubernetes-validations"]), "rule:false")
 }
 
 // part is the part of a schema at a key; an empty one that belongs to nothing where there is none.
