@@ -3,6 +3,7 @@
 package v1alpha1
 
 import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -163,8 +164,10 @@ type WaiverMatch struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:Type=object
+	// +kubebuilder:validation:items:XPreserveUnknownFields
 	// +kubebuilder:validation:XValidation:rule="false",message="resources is now kinds"
-	RemovedResources []RemovedEntry `json:"resources,omitempty"`
+	RemovedResources []apiextensionsv1.JSON `json:"resources,omitempty"`
 	// names are globs (* and ?) of the objects' names; empty means all.
 	// +optional
 	// +listType=set
@@ -177,10 +180,6 @@ type WaiverMatch struct {
 	// +optional
 	ObjectSelector *LabelSelector `json:"objectSelector,omitempty"`
 }
-
-// RemovedEntry is an entry of a list that is refused.
-// +kubebuilder:pruning:PreserveUnknownFields
-type RemovedEntry struct{}
 
 // ClusterWaiverMatch says which objects a ClusterWaiver covers. Every part that is set
 // must agree.
