@@ -15,7 +15,8 @@ type RemediationPhase string
 const (
 	// PhasePlanned means that the plan stands and nothing was tried.
 	PhasePlanned RemediationPhase = "Planned"
-	// PhaseAwaitingApproval means that a person must approve the plan (mode Manual).
+	// PhaseAwaitingApproval means that a person must approve the plan (mode Manual), or its next wave
+	// (a step with approval Required).
 	PhaseAwaitingApproval RemediationPhase = "AwaitingApproval"
 	// PhasePreviewing means that the fixes are tried as server-side dry runs (mode DryRun).
 	PhasePreviewing RemediationPhase = "Previewing"
@@ -41,7 +42,8 @@ const (
 	PhaseRollbackIncomplete RemediationPhase = "RollbackIncomplete"
 	// PhaseSuperseded means that the policy changed, and this plan stopped. Final.
 	PhaseSuperseded RemediationPhase = "Superseded"
-	// PhaseAborted means that the plan stopped before it proved anything. Final.
+	// PhaseAborted means that the plan stopped before it proved anything, or that a person
+	// rejected its next wave. Final.
 	PhaseAborted RemediationPhase = "Aborted"
 )
 

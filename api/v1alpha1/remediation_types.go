@@ -42,7 +42,7 @@ type RemediationList struct {
 
 // RemediationSpec is a plan, which never changes, and what people ask of its rollout.
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.desiredState) || oldSelf.desiredState in ['Running', 'Paused'] || has(self.desiredState) && (self.desiredState == oldSelf.desiredState || self.desiredState == 'Undone')",message="an abort or an undo can't be taken back; a plan that was aborted can be undone. To plan again: evenkeel rollout retry"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.approval) || has(self.approval) && self.approval == oldSelf.approval",message="an answer can't be changed or taken back: abort the plan to end it, and retry it to have its policy planned again"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.approval) || has(self.approval) && (self.approval == oldSelf.approval || (has(self.approval.wave) ? self.approval.wave : 0) > (has(oldSelf.approval.wave) ? oldSelf.approval.wave : 0))",message="an answer can't be changed or taken back, and only one to a later wave may follow: abort the plan to end it, and retry it to have its policy planned again"
 // +kubebuilder:validation:XValidation:rule="!has(self.pausedUntilTime) || has(self.desiredState) && self.desiredState == 'Paused'",message="pausedUntilTime is the end of a pause: it needs desiredState Paused; remove it (null) with any other"
 type RemediationSpec struct {
 	// plan is what was decided when the plan was made. It never changes.
@@ -76,8 +76,9 @@ type RemediationSpec struct {
 	// Default: Respect.
 	// +optional
 	Windows WindowsMode `json:"windows,omitempty"`
-	// approval is a person's answer to a plan in mode Manual, while it awaits one. Once it is set it never changes.
-	// It asks for the verb approve on the policy.
+	// approval is a person's answer to a plan that awaits one: before its first wave in mode Manual, and after a step
+	// with approval Required. It changes only to the answer to a later wave. Each change asks for the verb approve on
+	// the policy.
 	// +optional
 	Approval *PlanApproval `json:"approval,omitempty"`
 	// reason says why the spec asks for what it asks for. Admission records it with each request; a change of
@@ -323,7 +324,7 @@ type RemediationStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	ProposalDigest string `json:"proposalDigest,omitempty"`
-	// approval is the answer that the plan acts on, in mode Manual.
+	// approval is the latest answer that the plan acts on.
 	// +optional
 	Approval *ApprovalRecord `json:"approval,omitempty"`
 	// analysis is what metrics have said of the current wave.
@@ -361,7 +362,7 @@ type RemediationStatus struct {
 	// counts is the number of targets by state.
 	// +optional
 	Counts TargetCounts `json:"counts,omitempty"`
-	// conditions are Ready and Progressing; Approved in mode Manual; Ended once the rollout has
+	// conditions are Ready and Progressing; Approved once a person must answer; Ended once the rollout has
 	// ended, and Complete if it went through all its waves; Reconciling and Stalled while they are True.
 	// +optional
 	// +listType=map

@@ -71,7 +71,7 @@ type RequestRecord struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
-	// token is the token of a reset or a retry.
+	// token is the token of a reset or a retry; of an answer after the first wave, "wave N".
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Token string `json:"token,omitempty"`

@@ -103,6 +103,10 @@ type PlannedWave struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	Soak metav1.Duration `json:"soak"`
+	// approval is Required if the next wave begins only after a person's approval.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Approval StepApproval `json:"approval,omitempty"`
 }
 
 // LongestSoak is the longest soak of a wave.

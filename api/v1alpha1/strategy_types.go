@@ -109,6 +109,7 @@ type RemediationStrategySpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	// +kubebuilder:validation:XValidation:rule="self.size() < 2 || self.filter(s, has(s.selector)).size() == (has(self[0].selector) ? 1 : 0)",message="only the first step, the canary, may have a selector: to fix a part of the fleet first, use stages"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(s, s.targets == '100%' && has(s.approval))",message="a step of 100% can't have approval: no step follows that could wait for it"
 	// +kubebuilder:validation:XValidation:rule="self.filter(s, s.targets == '100%').size() == (self.size() > 0 && self[self.size() - 1].targets == '100%' ? 1 : 0)",message="no step may follow one of 100%: all targets are fixed by then"
 	Steps []RolloutStep `json:"steps,omitempty"`
 	// stages split the rollout by environment: the targets of the first stage are
@@ -219,7 +220,20 @@ type RolloutStep struct {
 	// without it, all. When no target is chosen, no plan is made.
 	// +optional
 	Selector *TargetSelector `json:"selector,omitempty"`
+	// approval is Required if the next step begins only after a person's approval
+	// (spec.approval of the Remediation), in mode Automatic too. It is asked for when the
+	// step has soaked; with stages, in each stage. A step of 100% can't have it.
+	// Default: no approval.
+	// +optional
+	// +kubebuilder:validation:Enum=Required
+	Approval StepApproval `json:"approval,omitempty"`
 }
+
+// StepApproval says whether a person must approve what follows a step.
+type StepApproval string
+
+// ApprovalRequired lets the next step begin only after a person's approval.
+const ApprovalRequired StepApproval = "Required"
 
 // CanarySelector chooses the targets that the canary may be drawn from; nil: all.
 func (r *RemediationStrategySpec) CanarySelector() *TargetSelector {

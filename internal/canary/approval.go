@@ -46,7 +46,7 @@ type Asked struct {
 // Refuse judges the answer in a plan's spec, at admission and again when the plan acts on it. approver is who gave
 // it, and empty where that isn't recorded. A rejection may come from anybody who may answer.
 func Refuse(plan *v1alpha1.Remediation, approver string, of Asked, by Approvers) Refusal {
-	why := cmp.Or(Unawaited(plan), gone(plan, of))
+	why := cmp.Or(Unawaited(plan), otherWave(plan), gone(plan, of))
 	switch {
 	case why != "":
 	case approver == "":
@@ -77,11 +77,13 @@ func gone(plan *v1alpha1.Remediation, of Asked) string {
 
 // Unawaited says why a plan awaits no answer; empty when it does.
 func Unawaited(plan *v1alpha1.Remediation) string {
+	_, awaits := plan.AwaitsApproval()
 	switch taken := plan.Status.Approval; {
-	case plan.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual:
+	case !awaits && taken == nil:
 		return fmt.Sprintf("it is in mode %s and awaits no approval: only plans of policies with "+
-			"spec.remediation.mode Manual do", plan.Spec.Plan.Rollout.Mode)
-	case taken != nil:
+			"spec.remediation.mode Manual do, and others after a step with approval: Required",
+			plan.Spec.Plan.Rollout.Mode)
+	case !awaits:
 		return fmt.Sprintf("it was answered already: %s by %s; an answer can't be changed; %s", taken.Decision,
 			taken.Approver, instead(plan))
 	case plan.Status.CompletionTime != nil:
@@ -92,12 +94,25 @@ func Unawaited(plan *v1alpha1.Remediation) string {
 	return ""
 }
 
+// otherWave refuses the answer to another wave than the one that waits; empty for none.
+func otherWave(plan *v1alpha1.Remediation) string {
+	wave, _ := plan.AwaitsApproval()
+	if plan.Spec.Approval.Wave == wave {
+		return ""
+	}
+	return fmt.Sprintf("spec.approval.wave is %d, and the plan awaits the answer to wave %d: use evenkeel rollout "+
+		"approve %s, which sets it", plan.Spec.Approval.Wave, wave, plan.Name)
+}
+
 // RefuseProposal refuses an approval of other changes than those of digest; empty while they aren't known.
 func RefuseProposal(plan *v1alpha1.Remediation, digest string) Refusal {
 	a := plan.Spec.Approval
 	switch {
 	case a.ProposalDigest == "" || a.ProposalDigest == digest || a.Decision == v1alpha1.DecisionReject:
 		return Refusal{}
+	case digest == "" && a.Wave > 0:
+		return Refusal{v1alpha1.ReasonProposalMismatch,
+			"spec.approval.proposalDigest: only plans in mode Manual have one: leave it out"}
 	case digest == "":
 		return Refusal{v1alpha1.ReasonProposalMismatch, "spec.approval.proposalDigest: the plan's changes aren't " +
 			"known yet; approve it once status.proposalDigest is set"}

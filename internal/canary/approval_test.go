@@ -50,6 +50,16 @@ func TestRefuse(t *testing.T) {
 	decided := func(d v1alpha1.ApprovalDecision) func(*subject) {
 		return func(s *subject) { s.plan.Status.Approval.Decision = d }
 	}
+	// step makes the plan one whose next wave must be approved too; its first was.
+	step := func(s *subject) {
+		s.plan.Spec.Plan.Waves = []v1alpha1.PlannedWave{{Targets: 1, Approval: v1alpha1.ApprovalRequired}, {Targets: 2}}
+		s.plan.Status.Wave = 1
+	}
+	to := func(wave int32) func(*subject) {
+		return func(s *subject) { s.plan.Spec.Approval.Wave = wave }
+	}
+	automatic := func(s *subject) { s.plan.Spec.Plan.Rollout.Mode = v1alpha1.RemediationAutomatic }
+	first := func(s *subject) { s.plan.Status.Wave = 0 }
 	cases := map[string]struct {
 		reason string
 		change []func(*subject)
@@ -58,6 +68,17 @@ func TestRefuse(t *testing.T) {
 	}{
 		"a yes to the plan counts": {},
 		"a no counts":              {change: []func(*subject){reject}},
+		"a yes to a step counts": {
+			change: []func(*subject){taken, decided(v1alpha1.DecisionApprove), step, to(1)}},
+		"a yes to a step counts in mode Automatic": {change: []func(*subject){automatic, step, to(1)}},
+		"a yes to a step comes when it is done": {change: []func(*subject){automatic, step, first, to(1)},
+			want: v1alpha1.ReasonApproverRefused, says: "others after a step with approval: Required"},
+		"a yes to another wave than the one that waits": {change: []func(*subject){automatic, step, to(0)},
+			want: v1alpha1.ReasonApproverRefused,
+			says: "spec.approval.wave is 0, and the plan awaits the answer to wave 1"},
+		"an author may not approve a step either": {
+			change: []func(*subject){automatic, step, to(1), distinct, by("ann")},
+			want:   v1alpha1.ReasonApproverRefused, says: "ann has written policy p"},
 		"a plan in another mode awaits nobody": {
 			change: []func(*subject){func(s *subject) {
 				s.plan.Spec.Plan.Rollout.Mode = v1alpha1.RemediationAutomatic

@@ -57,6 +57,16 @@ func TestValidate(t *testing.T) {
 			strategy: with(steps(9, "50%", 3, "100%")),
 			want:     []string{"steps[2].targets: 3: it counts the targets of the steps before it too"},
 		},
+		"A step of all has nothing to approve": {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) {
+				s.Steps[2].Approval = v1alpha1.ApprovalRequired
+			}),
+			want: []string{"steps[2].approval: a step of 100% can't have it: no step follows"},
+		},
+		"An approval is required, or isn't named": {
+			strategy: with(func(s *v1alpha1.RemediationStrategySpec) { s.Steps[0].Approval = "Optional" }),
+			want:     []string{`steps[0].approval: "Optional" isn't supported: use one of Required`},
+		},
 		"Nothing follows a step of all": {
 			strategy: with(steps(1, "100%", "100%")),
 			want:     []string{"steps[2].targets: 100%: a step before it is 100% already"},

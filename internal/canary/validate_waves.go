@@ -48,7 +48,15 @@ func checkSteps(p *problems, steps []v1alpha1.RolloutStep) {
 		} else if ok && before.all() {
 			p.add(field+"targets", "%s: a step before it is 100%% already, and none may follow", targets)
 		}
+		checkStepApproval(p, field+"approval", step.Approval, targets)
 		previous[targets.percent] = targets
+	}
+}
+
+func checkStepApproval(p *problems, field string, approval v1alpha1.StepApproval, targets share) {
+	oneOf(p, field, approval, v1alpha1.ApprovalRequired)
+	if approval != "" && targets.all() {
+		p.add(field, "a step of 100%% can't have it: no step follows that could wait for it")
 	}
 }
 

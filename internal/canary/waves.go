@@ -85,9 +85,12 @@ func Waves(total int, steps []v1alpha1.RolloutStep) ([]v1alpha1.PlannedWave, err
 		all = targets.all()
 		upTo := targets.of(int64(total))
 		if upTo <= covered {
+			if step.Approval != "" { // the targets before it must still be approved
+				waves[len(waves)-1].Approval = step.Approval
+			}
 			continue
 		}
-		wave := v1alpha1.PlannedWave{Targets: int32(upTo - covered)} //nolint:gosec // total was checked against MaxInt32.
+		wave := v1alpha1.PlannedWave{Targets: int32(upTo - covered), Approval: step.Approval} //nolint:gosec // total was checked against MaxInt32.
 		wave.Soak.Duration = v1alpha1.DefaultSoak
 		if step.Soak != nil {
 			wave.Soak = *step.Soak

@@ -3,6 +3,7 @@
 package canary_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -231,5 +232,58 @@ func TestAssign(t *testing.T) {
 				t.Errorf("Assign (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestWavesKeepTheApprovalOfTheirStep(t *testing.T) {
+	required := func(strategy *v1alpha1.RemediationStrategySpec, steps ...int) *v1alpha1.RemediationStrategySpec {
+		for _, i := range steps {
+			strategy.Steps[i].Approval = v1alpha1.ApprovalRequired
+		}
+		return strategy
+	}
+	for name, tc := range map[string]struct {
+		total    int
+		strategy *v1alpha1.RemediationStrategySpec
+		want     []bool
+	}{
+		"none asks": {total: 100, strategy: whole(1, "5%"), want: []bool{false, false, false}},
+		"each step has its own": {total: 100, strategy: required(whole(1, "5%"), 1),
+			want: []bool{false, true, false}},
+		"one that adds nothing asks too": {total: 10, strategy: required(whole(1, "5%"), 1), want: []bool{true, false}},
+	} {
+		waves, err := canary.Waves(tc.total, tc.strategy.Steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []bool
+		for _, wave := range waves {
+			got = append(got, wave.Approval == v1alpha1.ApprovalRequired)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
+func TestEachStageAsksForTheApprovalOfItsSteps(t *testing.T) {
+	s := whole(1)
+	s.Steps[0].Approval = v1alpha1.ApprovalRequired
+	s.Stages = []v1alpha1.RolloutStage{{Name: "staging", Selector: v1alpha1.TargetSelector{
+		ObjectSelector: &v1alpha1.LabelSelector{MatchLabels: map[string]v1alpha1.LabelValue{"env": "staging"}}}}}
+	stages, err := canary.ReadStages(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout, err := stages.Layout([]int{3, 9}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, wave := range layout.Split(4).Waves {
+		got = append(got, fmt.Sprintf("%d%.1s", wave.Targets, wave.Approval))
+	}
+	if diff := cmp.Diff([]string{"1R", "2", "1R", "4", "4"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -64,14 +64,16 @@ func (r Rollout) breakerGates(gate drawGate, which func(*v1alpha1.RemediationBre
 type drawGate func(t tone, name, format string, args ...any)
 
 func (r Rollout) approvalGate(gate drawGate) {
-	if r.Remediation.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual {
-		return
-	}
 	answer := r.Remediation.Status.Approval
+	wave, awaits := r.Remediation.AwaitsApproval()
 	switch {
-	case answer == nil && r.phase().Final():
+	case !awaits && answer == nil:
+	case awaits && r.phase().Final():
 		gate(faint, "approval", "nobody has answered before the plan ended")
-	case answer == nil:
+	case awaits && wave > 0:
+		gate(busy, "approval", "nobody has answered after %s; answer: evenkeel rollout approve|reject %s",
+			prose.Count(wave, "wave"), r.Remediation.Name)
+	case awaits:
 		gate(busy, "approval", "nobody has answered; answer: evenkeel rollout approve|reject %s", r.Remediation.Name)
 	case answer.Decision == v1alpha1.DecisionReject:
 		gate(bad, "approval", "rejected by %s %s ago. %s", answer.Approver, r.ago(answer.DecisionTime.Time),

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/canary"
 	"evenkeel.dev/evenkeel/internal/preview"
 	"evenkeel.dev/evenkeel/internal/prose"
 )
@@ -41,7 +42,8 @@ func (r Rollout) DrawProposal(style Style) []string {
 	d.add(bold, "Remediation %s", rem.Name)
 	d.add(plain, "  Policy    %s, revision %.12s, owner %s", rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Revision,
 		orDash(rem.Spec.Plan.Policy.Owner))
-	d.add(plain, "  Targets   %d, in waves of %v", rem.Spec.Plan.Targets, rem.Spec.Plan.Waves)
+	d.add(plain, "  Targets   %d, in waves of %v", rem.Spec.Plan.Targets,
+		canary.Targets(rem.Spec.Plan.Waves))
 	r.proposal(d)
 	return d.lines
 }

@@ -107,7 +107,10 @@ func approvalOverdue(p plan) (finding, bool) {
 	if !p.Status.Phase.Facts().AsksPerson {
 		return finding{}, false
 	}
-	since := p.heldSince()
+	since, waiting := p.heldSince(), p.Spec.Plan.Targets
+	if p.Status.Wave > 0 {
+		waiting = p.Status.Counts.Pending
+	}
 	timeout := p.Spec.Plan.Rollout.ApprovalTimeout.Duration
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
@@ -115,8 +118,8 @@ func approvalOverdue(p plan) (finding, bool) {
 	return finding{alert: AlertApprovalOverdue, urgency: normal, since: since, due: since.Add(timeout),
 		summary: fmt.Sprintf("Plan %s of policy %s has waited for an approval for more than %s", p.Name,
 			p.Spec.Plan.Policy.Name, timeout),
-		description: p.text(fmt.Sprintf("%s %s until somebody answers.", prose.Count(p.Spec.Plan.Targets, "object"),
-			prose.Verb(p.Spec.Plan.Targets, "stays as it is", "stay as they are")),
+		description: p.text(fmt.Sprintf("%s %s until somebody answers.", prose.Count(waiting, "object"),
+			prose.Verb(waiting, "stays as it is", "stay as they are")),
 			fmt.Sprintf("review the plan, then evenkeel rollout approve %[1]s, or reject %[1]s", p.Name))}, true
 }
 

@@ -25,7 +25,7 @@ func (c *Controller) report(rem *v1alpha1.Remediation, o rollout.Observation, in
 	before []rollout.TargetView, b *record.Records) {
 	c.reportTargets(rem, before, b)
 	c.metrics.observe(rem, o, intent, before, b)
-	if given := rem.Status.Approval; given != nil && o.Status.Approval == nil {
+	if given := rem.Status.Approval; given != nil && (o.Status.Approval == nil || o.Status.Approval.Wave < given.Wave) {
 		reason := v1alpha1.EventApproved
 		if given.Decision == v1alpha1.DecisionReject {
 			reason = v1alpha1.EventRejected

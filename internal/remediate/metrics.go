@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/remediate/approval"
 	"evenkeel.dev/evenkeel/internal/remediate/record"
 	"evenkeel.dev/evenkeel/internal/rollout"
 )
@@ -48,8 +49,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		Help: "Answers of metrics that rollouts are judged by. Labels: policy, result (Baseline, Met, Missed or " +
 			"Inconclusive)."}, []string{"policy", "result"})
 	m.wait = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "evenkeel_approval_wait_seconds",
-		Help: "Time from a plan's creation to the answer that was taken, in seconds. Labels: policy, decision " +
-			"(Approve or Reject).",
+		Help: "Time from a plan's creation, or the end of the step before, to the answer that was taken, in seconds. " +
+			"Labels: policy, decision (Approve or Reject).",
 		Buckets: prometheus.ExponentialBuckets(30, 3, 10)}, []string{"policy", "decision"})
 	r.MustRegister(m.plans, m.targets, m.duration, m.rollbacks, m.held, m.inFlight, m.waves, m.samples, m.wait)
 	return m
@@ -59,7 +60,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 func (m *metrics) answered(plan *v1alpha1.Remediation) {
 	given := plan.Status.Approval
 	m.wait.WithLabelValues(plan.Spec.Plan.Policy.Name, string(given.Decision)).Observe(
-		given.DecisionTime.Sub(plan.CreationTimestamp.Time).Seconds())
+		given.DecisionTime.Sub(approval.Asked(plan)).Seconds())
 }
 
 // countFinished counts the targets that have reached a final state.

@@ -87,16 +87,17 @@ func waits(s *v1alpha1.RemediationStatus) bool {
 	return facts.Waits || facts.Writes && full
 }
 
-// approvalTold is what people have said of a plan in mode Manual.
+// approvalTold is what people have said of a plan that a person must approve, or its wave.
 func approvalTold(rem *v1alpha1.Remediation) []metav1.Condition {
 	s := &rem.Status
 	var c metav1.Condition
+	_, awaits := rem.AwaitsApproval()
 	switch given := s.Approval; {
-	case rem.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual:
+	case !awaits && given == nil:
 		return nil
-	case given != nil && given.Decision == v1alpha1.DecisionApprove:
+	case !awaits && given.Decision == v1alpha1.DecisionApprove:
 		c = kube.ConditionTrue(v1alpha1.ConditionApproved, v1alpha1.ReasonApproved, approval.Describe(given))
-	case given != nil:
+	case !awaits:
 		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonRejected, approval.Describe(given))
 	case s.Phase.Final():
 		c = kube.ConditionFalse(v1alpha1.ConditionApproved, v1alpha1.ReasonNotAnswered,

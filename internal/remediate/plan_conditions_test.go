@@ -25,6 +25,13 @@ type planState struct {
 	stuck string
 }
 
+// afterStep is a plan in mode Manual that was approved, and asks again after its canary.
+func afterStep(rem *v1alpha1.Remediation) {
+	withAnswer(v1alpha1.DecisionApprove)(rem)
+	rem.Spec.Plan.Waves = []v1alpha1.PlannedWave{{Targets: 1, Approval: v1alpha1.ApprovalRequired}, {Targets: 1}}
+	rem.Status.Wave = 1
+}
+
 func withAnswer(given v1alpha1.ApprovalDecision) func(*v1alpha1.Remediation) {
 	return func(rem *v1alpha1.Remediation) {
 		rem.Spec.Plan.Rollout.Mode = v1alpha1.RemediationManual
@@ -68,6 +75,8 @@ func atWork() []planState {
 		{name: "a person has paused it", phase: v1alpha1.PhaseHeld, reason: v1alpha1.ReasonPaused},
 		{name: "awaits a person's answer, as its policy asks",
 			phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonAwaitingApproval, change: withAnswer("")},
+		{name: "awaits a person's answer after a step, as its strategy asks",
+			phase: v1alpha1.PhaseAwaitingApproval, reason: v1alpha1.ReasonAwaitingApproval, change: afterStep},
 	}
 }
 

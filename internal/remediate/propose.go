@@ -20,7 +20,8 @@ func (c *Controller) propose(ctx context.Context, p *execute.Pass, intent rollou
 	if !intent.Phase.Facts().AsksPerson {
 		return intent.Wait, nil
 	}
-	if proposal, waits, err := c.proposal(ctx, p); err != nil || waits != "" || proposal.Complete() {
+	if proposal, waits, err := c.proposal(ctx, p); err != nil || waits != "" || proposal == nil ||
+		proposal.Complete() {
 		return intent.Wait, err
 	}
 	wait, err := p.Propose(ctx, c.clock.Now())

@@ -82,6 +82,11 @@ func answered(from time.Duration, decision v1alpha1.ApprovalDecision) func(*simu
 
 func manual(r *simStrategy) { r.Mode = v1alpha1.RemediationManual }
 
+// approvalAfter has people approve what follows a step.
+func approvalAfter(step int) func(*simStrategy) {
+	return func(r *simStrategy) { r.Steps[step].Approval = v1alpha1.ApprovalRequired }
+}
+
 func holds(r *simStrategy) { r.OnFailure = v1alpha1.FailureHold }
 
 func undoesAll(r *simStrategy) { r.RollbackScope = v1alpha1.RollbackAll }
@@ -110,6 +115,17 @@ func approvalScenarios() map[string]scenario {
 			reason: "The yes comes before the maintenance window opens: the plan is held until then.",
 			fleet:  newFleet(2).with(manual).with(nightly("2 10 * * *", time.Hour)),
 			set:    answered(7*time.Second, v1alpha1.DecisionApprove)},
+		"step-approved": {
+			reason: "The canary is fixed and soaked. Then the plan waits for a yes, in mode Automatic too, and " +
+				"nobody answers in time; then somebody does.",
+			fleet: newFleet(10).with(approvalAfter(0)), set: answered(3*time.Minute, v1alpha1.DecisionApprove)},
+		"step-rejected": {ends: v1alpha1.PhaseAborted,
+			reason: "A person says no after the canary: it stays fixed, and nothing more is written.",
+			fleet:  newFleet(10).with(approvalAfter(0)), set: answered(2*time.Minute, v1alpha1.DecisionReject)},
+		"step-undone": {ends: v1alpha1.PhaseRolledBack,
+			reason: "A plan waits for its next wave to be approved, when a person ends it: all of it is undone.",
+			fleet:  newFleet(10).with(approvalAfter(0)).with(undoesAll),
+			set:    all(answered(time.Hour, v1alpha1.DecisionApprove), abortedFrom(2*time.Minute))},
 	}
 }
 

@@ -25,15 +25,17 @@ type rules struct {
 	badAt map[int]time.Time
 	idle  int
 	wave  int32
-	// approved: a person's yes was seen.
-	approved bool
+	// approved is the latest wave that a person's yes was seen for; -1 before any.
+	approved int32
 }
 
-func newRules(s *simulation) *rules { return &rules{sim: s, badAt: map[int]time.Time{}} }
+func newRules(s *simulation) *rules { return &rules{sim: s, badAt: map[int]time.Time{}, approved: -1} }
 
 // check judges one step. What it finds breaks the simulation.
 func (r *rules) check(s simStep) {
-	r.approved = r.approved || s.Observation.Approval.Decision == v1alpha1.DecisionApprove
+	if s.Observation.Approval.Decision == v1alpha1.DecisionApprove {
+		r.approved = s.Observation.Status.Wave
+	}
 	r.checkWrites(s)
 	r.checkReverts(s)
 	r.checkRecords(s)
@@ -55,8 +57,13 @@ func (r *rules) checkWrites(s simStep) {
 		r.sim.fault("a write begins though the gate is closed (%t), the plan is stopped (%q) or ended (%q)",
 			o.Gate.Closed, o.Stop, o.Abort)
 	}
-	if !o.Spec.Plan.Rollout.Mode.Runs() || o.Spec.Plan.Rollout.Mode == v1alpha1.RemediationManual && !r.approved {
-		r.sim.fault("a write begins in mode %s, approved: %t", o.Spec.Plan.Rollout.Mode, r.approved)
+	if !o.Spec.Plan.Rollout.Mode.Runs() || o.Spec.Plan.Rollout.Mode == v1alpha1.RemediationManual && r.approved < 0 {
+		r.sim.fault("a write begins in mode %s, approved: %d", o.Spec.Plan.Rollout.Mode, r.approved)
+	}
+	for i, before := range o.Spec.Plan.Waves[:wave] {
+		if before.Approval != "" && int(r.approved) <= i {
+			r.sim.fault("wave %d is written, and nobody has approved what follows wave %d", wave, i)
+		}
 	}
 	// a wave that has begun keeps its baseline, however long it is paused
 	if o.BaselineMissing() && !o.Members(wave).Written() {

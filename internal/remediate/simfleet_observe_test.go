@@ -25,9 +25,12 @@ func (s *simulation) observe(views []rollout.TargetView) rollout.Observation {
 	phase, from := o.Status.Phase, o.Status.HeldFrom
 	begun := phase != "" && phase != v1alpha1.PhasePlanned && phase != v1alpha1.PhaseAwaitingApproval &&
 		!(phase == v1alpha1.PhaseHeld && from == v1alpha1.PhasePlanned)
-	if !begun && o.Spec.Plan.Rollout.Mode == v1alpha1.RemediationManual {
+	if wave, asks := s.rem.ApprovalWave(); !begun && asks {
 		o.Approval = s.approval(s)
 		o.Approval.Needed = true
+		if o.Approval.Decision != "" {
+			s.rem.Status.Approval = &v1alpha1.ApprovalRecord{Decision: o.Approval.Decision, Wave: wave}
+		}
 	}
 	if phase == v1alpha1.PhaseVerifying || soaksIn(o.Status) {
 		s.lookAtTargets(&o)

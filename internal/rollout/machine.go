@@ -49,12 +49,14 @@ func Table() []Row {
 			v1alpha1.PhasePreviewing, v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseApplying, v1alpha1.PhaseHeld,
 			v1alpha1.PhaseSucceeded, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhaseAwaitingApproval, approval, approval, stepAwaitingApproval, phases(
-			v1alpha1.PhaseApplying, v1alpha1.PhaseHeld, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
+			v1alpha1.PhaseApplying, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack, v1alpha1.PhaseSuperseded,
+			v1alpha1.PhaseAborted)},
 		{v1alpha1.PhasePreviewing, nil, approval, stepPreviewing, phases(
 			v1alpha1.PhasePreviewed, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhaseApplying, []Need{NeedMetrics, NeedGate, NeedBudgets}, []Need{NeedMetrics, NeedGate},
 			stepApplying, phases(
-				v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld, v1alpha1.PhaseRollingBack,
+				v1alpha1.PhaseAwaitingApproval, v1alpha1.PhaseVerifying, v1alpha1.PhaseSoaking, v1alpha1.PhaseHeld,
+				v1alpha1.PhaseRollingBack,
 				v1alpha1.PhaseSucceeded, v1alpha1.PhaseSuperseded, v1alpha1.PhaseAborted)},
 		{v1alpha1.PhaseVerifying, []Need{NeedTargets, NeedMetrics, NeedGate}, nil, // a person ends its hold
 			stepVerifying, phases(

@@ -39,6 +39,11 @@ func stepApplying(o Observation) Intent {
 // firstBatch begins writes while nothing of the wave is under way: that is when
 // the plan can be held, and when metrics can be asked how things stand without it.
 func (o Observation) firstBatch(m Members) Intent {
+	if o.unapproved() {
+		next := o.enter(v1alpha1.PhaseAwaitingApproval, "a person must answer: evenkeel rollout approve, or reject")
+		next.Reason = v1alpha1.ReasonAwaitingApproval
+		return next
+	}
 	if gate := o.shut(m); gate.Closed {
 		return o.held(gate)
 	}

@@ -36,6 +36,23 @@ func TestStepApplying(t *testing.T) {
 			reason: "two may be in flight",
 			in: applying(1, target(0, done), target(1, pending), target(1, pending), target(1, pending),
 				target(2, pending)), want: "Applying w1 WaveInProgress: wave 1 of 2: writing 2 of 3 | write [1 2]"},
+		"a wave that nobody has approved": {
+			reason: "no write begins, and no gate is asked", in: applying(1, target(0, done), target(1, pending)),
+			given: all(askedAfterCanary, closed),
+			want: "AwaitingApproval w1 AwaitingApproval: wave 1 of 2: a person must answer: " +
+				"evenkeel rollout approve, or reject"},
+		"a wave that is approved": {
+			reason: "it begins", in: applying(1, target(0, done), target(1, pending)),
+			given: all(askedAfterCanary, approvedWave(1)),
+			want:  "Applying w1 WaveInProgress: wave 1 of 2: writing 1 of 1 | write [1]"},
+		"a later wave": {
+			reason: "one answer is enough", in: applying(2, target(1, done), target(2, pending)),
+			given: all(askedAfterCanary, approvedWave(1)),
+			want:  "Applying w2 WaveInProgress: wave 2 of 2: writing 1 of 1 | write [1]"},
+		"the record of the answer is lost within a wave": {
+			reason: "what is written is verified",
+			in:     applying(1, target(1, written), target(1, pending)), given: askedAfterCanary,
+			want: "Verifying w1 WaveInProgress: wave 1 of 2: verifying 1 of 2"},
 		"the rest of a batch": {
 			reason: "one is in flight already",
 			in:     applying(1, target(1, written), target(1, pending), target(1, pending)),

@@ -38,13 +38,15 @@ func stepAwaitingApproval(o Observation) Intent {
 	}
 }
 
-// begin begins the first wave, after a person's yes where one is needed.
+// begin begins the first wave, or the one that waited for its approval, after a person's yes where one is needed.
 func (o Observation) begin() Intent {
 	switch {
 	case o.Unanswered():
 		return o.awaiting()
 	case o.Approval.Needed && o.Approval.Decision == v1alpha1.DecisionReject:
 		return o.ended(v1alpha1.PhaseAborted, v1alpha1.ReasonRejected, o.Approval.Message)
+	case o.Status.Wave > 0:
+		return o.enter(v1alpha1.PhaseApplying, "approved; beginning") // where the gates are asked
 	case o.Gate.Closed:
 		return o.held(o.Gate)
 	default:
@@ -60,7 +62,7 @@ func (o Observation) Unanswered() bool {
 }
 
 func (o Observation) awaiting() Intent {
-	intent := Intent{Phase: v1alpha1.PhaseAwaitingApproval,
+	intent := Intent{Phase: v1alpha1.PhaseAwaitingApproval, Wave: o.Status.Wave,
 		Reason:  cmp.Or(o.Approval.Refused, v1alpha1.ReasonAwaitingApproval),
 		Message: o.Approval.Message, Wait: o.poll(holdPoll, heldLooks)}
 	if o.Approval.Overdue {

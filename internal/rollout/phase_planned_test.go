@@ -66,6 +66,15 @@ func TestStepPlanned(t *testing.T) {
 			in:     situation(v1alpha1.PhaseAwaitingApproval, 0, target(0, pending), target(1, skipped)),
 			given:  answered(v1alpha1.DecisionReject),
 			want:   "Aborted w0 Rejected: ada says so | mark 0 Skipped NotAttempted: ada says so"},
+		"a later wave is approved": {
+			reason: "it begins where it stopped; the gates are asked there",
+			in:     situation(v1alpha1.PhaseAwaitingApproval, 1, target(0, done), target(1, pending)),
+			given:  all(answered(v1alpha1.DecisionApprove), func(o *Observation) { o.Gate.Closed = true }),
+			want:   "Applying w1 WaveInProgress: wave 1 of 2: approved; beginning"},
+		"a later wave is rejected": {
+			reason: "what is fixed stays", given: answered(v1alpha1.DecisionReject),
+			in:   situation(v1alpha1.PhaseAwaitingApproval, 1, target(0, done), target(1, pending)),
+			want: "Aborted w1 Rejected: ada says so | mark 1 Skipped NotAttempted: ada says so"},
 		"an answer that nobody needs": {
 			reason: "only a plan in mode Manual asks", in: situation(v1alpha1.PhasePlanned, 0, target(0, pending)),
 			given: func(o *Observation) { o.Approval.Decision = v1alpha1.DecisionReject },

@@ -42,6 +42,24 @@ func stages(o *Observation) {
 	o.Spec.Plan.Stages = []v1alpha1.PlannedStage{{Name: "staging", FirstWave: 0}, {Name: "prod", FirstWave: 1}}
 }
 
+// askedAfterCanary has a person approve what follows the canary.
+func askedAfterCanary(o *Observation) { o.Spec.Plan.Waves[0].Approval = v1alpha1.ApprovalRequired }
+
+// approvedWave is a yes to a wave that is recorded.
+func approvedWave(wave int32) func(*Observation) {
+	return func(o *Observation) {
+		o.Status.Approval = &v1alpha1.ApprovalRecord{Decision: v1alpha1.DecisionApprove, Wave: wave}
+	}
+}
+
+func all(given ...func(*Observation)) func(*Observation) {
+	return func(o *Observation) {
+		for _, do := range given {
+			do(o)
+		}
+	}
+}
+
 // target is one of a wave in a state, in namespace shop unless something else is said.
 func target(wave int32, state v1alpha1.TargetState, with ...func(*TargetView)) TargetView {
 	t := TargetView{Wave: wave, State: state, Object: v1alpha1.ObjectReference{Namespace: "shop"}}

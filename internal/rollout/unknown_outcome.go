@@ -12,7 +12,7 @@ import (
 // afterLandings lets a plan neither end nor rest while a write may still reach an
 // object of its: that is found out first, and undone or verified like any other.
 func (o Observation) afterLandings(intent Intent) Intent {
-	rests := intent.Phase.Facts().Holds && o.Status.Phase.Facts().Writes
+	rests := intent.Phase.Facts().Waits && o.Status.Phase.Facts().Writes
 	if o.Status.Phase.Final() || !rests && !intent.Phase.Final() {
 		return intent
 	}

@@ -115,7 +115,16 @@ func (m Members) toVerify(open bool) bool {
 }
 
 // Open says whether new writes may begin now.
-func (o Observation) Open() bool { return o.Stop == "" && o.Abort == "" && !o.Gate.Closed }
+func (o Observation) Open() bool {
+	return o.Stop == "" && o.Abort == "" && !o.Gate.Closed && !o.unapproved()
+}
+
+// unapproved reports whether the wave at work needs a person's approval, and none is recorded. Only a
+// recorded answer counts: a write never precedes it.
+func (o Observation) unapproved() bool {
+	_, awaits := (&v1alpha1.Remediation{Spec: o.Spec, Status: o.Status}).AwaitsApproval()
+	return awaits
+}
 
 // shut is why no new write of a wave may begin that is nowhere under way; an
 // open gate when one may.

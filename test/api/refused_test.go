@@ -197,6 +197,16 @@ func TestTheSchemaRefusesStrategies(t *testing.T) {
 		"that can be followed":         {fixture.Waves("5%", "50%"), ""},
 		"with a step that is no share": {fixture.Waves("5 percent"), "should match"},
 		"with a step behind all":       {fixture.Waves("100%", "100%"), "no step may follow one of 100%"},
+		"with a step that is approved": {func(s *fixture.Rollout) {
+			s.Steps[0].Approval = v1alpha1.ApprovalRequired
+		}, ""},
+		"with an approval that nothing waits for": {func(s *fixture.Rollout) {
+			fixture.Waves("100%")(s)
+			s.Steps[len(s.Steps)-1].Approval = v1alpha1.ApprovalRequired
+		}, "a step of 100% can't have approval"},
+		"with another approval": {func(s *fixture.Rollout) {
+			s.Steps[0].Approval = "Optional"
+		}, "Unsupported value"},
 		"with a selector behind the canary": {func(s *fixture.Rollout) {
 			s.Steps[1].Selector = &v1alpha1.TargetSelector{}
 		}, "only the first step"},

@@ -224,6 +224,56 @@ var _ = Describe("A plan in mode Manual", func() {
 			Expect(said).To(ContainSubstring("it was answered already: Approve by bob"))
 		})
 
+	It("waits after a step for a person, in mode Automatic too", func(ctx context.Context) {
+		suite.Create(ctx, fixture.ConfigMaps(namespace, 3)...)
+		suite.CreatePolicy(ctx, fixture.Policy(policy, namespace, fixture.FixState,
+			fixture.Remediated(v1alpha1.RemediationAutomatic, func(s *fixture.Rollout) {
+				s.Steps[0].Approval = v1alpha1.ApprovalRequired
+			})))
+		rem := suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAwaitingApproval)
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(suite.Get(ctx, rem)).To(Succeed())
+			g.Expect(rem.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
+			g.Expect(rem.Status.Counts.Done).To(BeEquivalentTo(1), "the canary alone is fixed")
+			g.Expect(patchedObjects(namespace)).To(HaveLen(1))
+		}, "2s").Should(Succeed())
+		Expect(rem.Status.Message).To(ContainSubstring("1 wave of 2 fixed and soaked, 1 target fixed; 2 targets of"))
+		Expect(meta.IsStatusConditionFalse(rem.Status.Conditions, v1alpha1.ConditionApproved)).To(BeTrue())
+		out, _, _ := evenkeel(ctx, "rollout", "get", rem.Name)
+		Expect(out).To(ContainSubstring("nobody has answered after 1 wave; answer: evenkeel rollout approve|reject"))
+
+		By("refusing the answer to another wave")
+		Expect(approve(ctx, bob, rem)).To(MatchError(ContainSubstring("the plan awaits the answer to wave 1")))
+
+		By("going on once a person approves it")
+		said, errs, code := evenkeel(ctx, "rollout", "approve", rem.Name, "--yes", "--as", "bob")
+		Expect(code).To(BeZero(), errs)
+		Expect(said).To(ContainSubstring("remediation " + rem.Name + " approved by bob"))
+		rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
+		Expect(rem.Status.Counts.Done).To(BeEquivalentTo(3))
+		Expect(rem.Status.Approval.Wave).To(BeEquivalentTo(1))
+		Expect(rem.Status.Approval.Approver).To(Equal("bob"))
+		_, err := answer(ctx, bob, rem, v1alpha1.DecisionReject)
+		Expect(err).To(MatchError(ContainSubstring("only one to a later wave may follow")))
+	})
+
+	It("waits after a step in mode Manual for an answer of its own; a no leaves what is fixed",
+		func(ctx context.Context) {
+			rem := planned(ctx, func(s *fixture.Rollout) { s.Steps[0].Approval = v1alpha1.ApprovalRequired })
+			Expect(approve(ctx, bob, rem)).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(suite.Get(ctx, rem)).To(Succeed())
+				g.Expect(rem.Status.Wave).To(BeEquivalentTo(1))
+				g.Expect(rem.Status.Phase).To(Equal(v1alpha1.PhaseAwaitingApproval))
+			}).Should(Succeed())
+			_, errs, code := evenkeel(ctx, "rollout", "reject", rem.Name, "--comment", "too risky", "--as", "bob")
+			Expect(code).To(BeZero(), errs)
+			rem = suite.AwaitPhase(ctx, policy, v1alpha1.PhaseAborted)
+			Expect(rem.Status.Reason).To(Equal(v1alpha1.ReasonRejected))
+			Expect(rem.Status.Counts).To(Equal(v1alpha1.TargetCounts{Done: 1, Skipped: 2}))
+			Expect(patchedObjects(namespace)).To(HaveLen(1))
+		})
+
 	It("ends when it is rejected, and isn't made again", func(ctx context.Context) {
 		rem := planned(ctx)
 		_, err := answer(ctx, bob, rem, v1alpha1.DecisionReject)

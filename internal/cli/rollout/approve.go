@@ -37,7 +37,8 @@ func newApproveCommand(flags *connect.Flags) *cobra.Command {
 		Use:   "approve NAME",
 		Short: "Approve a pending rollout and the changes shown",
 		Long: `Approve shows what a rollout of a policy in mode Manual would change, targets with equal
-changes together, and lets it begin. On a terminal it asks before. The answer is to the plan and
+changes together, and lets it begin. After a step with approval Required it lets the next wave
+begin, in every mode. On a terminal it asks before. The answer is to the plan and
 to the changes that were shown, by their digest: it never counts for others, and a target whose
 fix has become another one by the time that it is written is left to the next plan. Values of
 Secrets, and of kinds that the role view doesn't read, aren't shown.
@@ -123,6 +124,9 @@ func (a *approval) show(cmd *cobra.Command, c client.Client, rem *v1alpha1.Remed
 		return rem, "", err
 	}
 	digest := ""
+	if wave, awaits := r.Remediation.AwaitsApproval(); awaits && wave > 0 {
+		digest = r.Remediation.Status.ProposalDigest
+	}
 	if p := r.Proposal(); p != nil {
 		digest = p.Digest
 		screen := terminal.NewScreen(cmd.OutOrStdout())
@@ -147,7 +151,11 @@ func (a *approval) ask(cmd *cobra.Command, rem *v1alpha1.Remediation) error {
 	if a.yes {
 		return nil
 	}
-	yes, err := terminal.Confirm(cmd.InOrStdin(), cmd.OutOrStdout(), "Approve remediation "+rem.Name+"?")
+	what := "remediation " + rem.Name
+	if wave, _ := rem.AwaitsApproval(); wave > 0 {
+		what += ", after " + prose.Count(wave, "wave")
+	}
+	yes, err := terminal.Confirm(cmd.InOrStdin(), cmd.OutOrStdout(), "Approve "+what+"?")
 	if err != nil {
 		return err
 	}
@@ -194,7 +202,8 @@ func (a *approval) await(ctx context.Context, c client.Reader, rem *v1alpha1.Rem
 func sendAnswer(ctx context.Context, c client.Client, rem *v1alpha1.Remediation, answer v1alpha1.PlanApproval) (
 	string, error) {
 	why := canary.Unawaited(rem)
-	if given := rem.Spec.Approval; why == "" && given != nil {
+	answer.Wave, _ = rem.AwaitsApproval()
+	if given := rem.Spec.Approval; why == "" && given != nil && given.Wave >= answer.Wave {
 		why = fmt.Sprintf("it was answered already: %s by %s; an answer can't be changed", given.Decision,
 			rem.AnsweredBy())
 	}

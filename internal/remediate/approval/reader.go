@@ -35,19 +35,21 @@ func NewReader(reader client.Reader, c clock.PassiveClock, approvers canary.Appr
 	return &Reader{reader: reader, clock: c, approvers: approvers}
 }
 
-// Read observes what people have said of a plan in mode Manual. An answer that
+// Read observes what people have said of a plan that needs an approval. An answer that
 // counts is recorded in the plan's status, which is persisted with this step. proposal is what
 // is to be approved, of a plan that nobody has answered; waits says why that can't be known
 // yet, or is empty.
 func (c *Reader) Read(ctx context.Context, rem *v1alpha1.Remediation, proposal *preview.Proposal, waits string) (
 	rollout.Approval, error) {
-	if rem.Spec.Plan.Rollout.Mode != v1alpha1.RemediationManual {
+	if _, asks := rem.ApprovalWave(); !asks {
 		return rollout.Approval{}, nil
 	}
 	var refused canary.Refusal
-	if rem.Status.Approval == nil {
-		rem.Status.ProposalDigest = proposal.Digest
-		if rem.Spec.Approval != nil {
+	if wave, awaits := rem.AwaitsApproval(); awaits {
+		if wave == 0 {
+			rem.Status.ProposalDigest = proposal.Digest
+		}
+		if answers(rem, wave) {
 			of, err := catalog.Asked(ctx, c.reader, rem)
 			if err != nil {
 				return rollout.Approval{}, err
@@ -56,6 +58,11 @@ func (c *Reader) Read(ctx context.Context, rem *v1alpha1.Remediation, proposal *
 		}
 	}
 	return approvalOf(rem, refused, proposal, waits, c.approvers, c.clock.Now()), nil
+}
+
+// answers reports whether the answer in a plan's spec is that to a wave.
+func answers(rem *v1alpha1.Remediation, wave int32) bool {
+	return rem.Spec.Approval != nil && rem.Spec.Approval.Wave == wave
 }
 
 // take records a plan's answer in its status if it counts, or says why it doesn't. All
@@ -70,23 +77,27 @@ func take(rem *v1alpha1.Remediation, proposal *preview.Proposal, of canary.Asked
 		return refused
 	}
 	if given.Decision != v1alpha1.DecisionReject {
-		if !proposal.Complete() {
-			return canary.Refusal{}
+		digest := rem.Status.ProposalDigest
+		if given.Wave == 0 {
+			if digest = proposal.Digest; !proposal.Complete() {
+				return canary.Refusal{}
+			}
 		}
-		if refused := canary.RefuseProposal(rem, proposal.Digest); refused != (canary.Refusal{}) {
+		if refused := canary.RefuseProposal(rem, digest); refused != (canary.Refusal{}) {
 			return refused
 		}
 	}
-	rem.Status.Approval = &v1alpha1.ApprovalRecord{Decision: given.Decision, Approver: approver, Comment: given.Comment,
-		DecisionTime: metav1.NewMicroTime(asked.RequestTime.Time)}
+	rem.Status.Approval = &v1alpha1.ApprovalRecord{Decision: given.Decision, Wave: given.Wave, Approver: approver,
+		Comment: given.Comment, DecisionTime: metav1.NewMicroTime(asked.RequestTime.Time)}
 	return canary.Refusal{}
 }
 
-// approvalOf is what the status of a plan in mode Manual says of its approval. refused says why the answer that it got
+// approvalOf is what the status of a plan says of its approval. refused says why the answer that it got
 // doesn't count.
 func approvalOf(rem *v1alpha1.Remediation, refused canary.Refusal, proposal *preview.Proposal, waits string,
 	by canary.Approvers, now time.Time) rollout.Approval {
-	if given := rem.Status.Approval; given != nil {
+	wave, awaits := rem.AwaitsApproval()
+	if given := rem.Status.Approval; !awaits {
 		return rollout.Approval{Needed: true, Decision: given.Decision, Message: Describe(given)}
 	}
 	if refused != (canary.Refusal{}) {
@@ -94,7 +105,7 @@ func approvalOf(rem *v1alpha1.Remediation, refused canary.Refusal, proposal *pre
 			"count: %s. It can't be changed; to have the policy planned again: evenkeel rollout abort %s, then "+
 			"evenkeel rollout retry %[2]s", refused.Message, rem.Name)}
 	}
-	if rem.Spec.Approval != nil {
+	if answers(rem, wave) {
 		return rollout.Approval{Needed: true, Message: fmt.Sprintf("approved by %s", rem.AnsweredBy()) +
 			notYet(proposal, waits)}
 	}
@@ -102,18 +113,29 @@ func approvalOf(rem *v1alpha1.Remediation, refused canary.Refusal, proposal *pre
 	if timeout <= 0 {
 		timeout = v1alpha1.DefaultApprovalTimeout
 	}
-	a := rollout.Approval{Needed: true, Message: request(rem, proposal, by) + notYet(proposal, waits),
-		Overdue: now.Sub(rem.CreationTimestamp.Time) > timeout}
+	a := rollout.Approval{Needed: true, Message: request(rem, wave, proposal, by) + notYet(proposal, waits),
+		Overdue: now.Sub(Asked(rem)) > timeout}
 	if a.Overdue {
 		a.Message = fmt.Sprintf("nobody has answered within %s. %s", timeout, a.Message)
 	}
 	return a
 }
 
+// Asked is when the plan asked for the answer that it awaits.
+func Asked(rem *v1alpha1.Remediation) time.Time {
+	switch s := &rem.Status; {
+	case s.Wave > 0 && s.HeldTime != nil:
+		return s.HeldTime.Time
+	case s.Wave > 0 && s.WaveStartTime != nil:
+		return s.WaveStartTime.Time
+	}
+	return rem.CreationTimestamp.Time
+}
+
 // notYet says how far it is known what is to be approved; empty when it is.
 func notYet(proposal *preview.Proposal, waits string) string {
 	switch {
-	case proposal.Complete():
+	case proposal == nil || proposal.Complete(): // after the first wave there is none
 		return ""
 	case waits != "":
 		return ". No approval counts before the changes are known, and they can't be computed: " + waits
@@ -133,18 +155,26 @@ func Describe(r *v1alpha1.ApprovalRecord) string {
 }
 
 // request asks for an answer, and says how to give one.
-func request(rem *v1alpha1.Remediation, proposal *preview.Proposal, by canary.Approvers) string {
+func request(rem *v1alpha1.Remediation, wave int32, proposal *preview.Proposal, by canary.Approvers) string {
+	answer := v1alpha1.PlanApproval{Decision: v1alpha1.DecisionApprove, Wave: wave}
+	targets, after := rem.Spec.Plan.Targets, ""
+	if wave == 0 {
+		answer.ProposalDigest = proposal.Digest
+	} else {
+		targets = rem.Status.Counts.Pending
+		after = fmt.Sprintf("%s of %d fixed and soaked, %s fixed; ", prose.Count(wave, "wave"),
+			len(rem.Spec.Plan.Waves), prose.Count(rem.Status.Counts.Done, "target"))
+	}
 	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"uid": rem.UID}, // can always be marshalled
-		"spec": map[string]any{"approval": v1alpha1.PlanApproval{Decision: v1alpha1.DecisionApprove,
-			ProposalDigest: proposal.Digest}}})
+		"spec": map[string]any{"approval": answer}})
 	distinct := ""
 	if by.Distinct || rem.Spec.Plan.Rollout.RequireDistinctApprover {
 		distinct = ", who hasn't written " + written(rem) + ","
 	}
-	return fmt.Sprintf("%s of policy %s (owner %s) %s for a person%s to answer: evenkeel rollout approve %s "+
+	return after + fmt.Sprintf("%s of policy %s (owner %s) %s for a person%s to answer: evenkeel rollout approve %s "+
 		"(or reject), or: kubectl patch remediation %[6]s --type=merge -p '%[7]s'",
-		prose.Count(rem.Spec.Plan.Targets, "target"), rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Owner,
-		prose.Verb(rem.Spec.Plan.Targets, "waits", "wait"), distinct, rem.Name, patch)
+		prose.Count(targets, "target"), rem.Spec.Plan.Policy.Name, rem.Spec.Plan.Policy.Owner,
+		prose.Verb(targets, "waits", "wait"), distinct, rem.Name, patch)
 }
 
 // written is what the plan was made by, and who has written it. The authors of a policy are

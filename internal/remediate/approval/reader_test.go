@@ -157,7 +157,7 @@ func TestAPlanInAnotherModeNeedsNoAnswer(t *testing.T) {
 }
 
 func TestTheRequestHoldsAnAnswerThatCanBeSent(t *testing.T) {
-	text := request(manualOf(distinct), known(), canary.Approvers{})
+	text := request(manualOf(distinct), 0, known(), canary.Approvers{})
 	begins := "7 targets of policy p (owner platform) wait for a person, who hasn't written the policy, to answer: "
 	if !strings.HasPrefix(text, begins) {
 		t.Errorf("%s\nwant the beginning %s", text, begins)
@@ -192,7 +192,7 @@ func TestTheRequestSaysWhoMayNotAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if text := request(manualOf(func(rem *v1alpha1.Remediation) {
 				rem.Spec.Plan.Policy.Authors = tc.authors
-			}), &preview.Proposal{}, tc.by); !strings.Contains(text, tc.want) {
+			}), 0, &preview.Proposal{}, tc.by); !strings.Contains(text, tc.want) {
 				t.Errorf("want %q in %s", tc.want, text)
 			}
 		})
@@ -219,7 +219,7 @@ func TestTheRequestNamesTheAuthorsOfTheStrategy(t *testing.T) {
 				rem.Spec.Plan.Policy.Authors = tc.policy
 				rem.Spec.Plan.StrategyRef = &v1alpha1.PlannedStrategy{Name: "careful", UID: "one", Authors: tc.strategy}
 			})
-			text := request(rem, &preview.Proposal{}, canary.Approvers{})
+			text := request(rem, 0, &preview.Proposal{}, canary.Approvers{})
 			if !strings.Contains(text, "who hasn't written the policy, its template or its strategy") ||
 				!strings.Contains(text, tc.want) {
 				t.Errorf("want %q in %s", tc.want, text)
@@ -289,5 +289,83 @@ func TestThePlanSaysWhyNobodyCanApproveItYet(t *testing.T) {
 			strings.Contains(got, "No approval counts") != (tc.proposal.Digest == "") {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// afterCanary is a plan whose canary is done, and whose second wave awaits its approval. bob has approved the first
+// where it is in mode Manual.
+func afterCanary(mode v1alpha1.RemediationMode) *v1alpha1.Remediation {
+	rem := manualOf()
+	plan := &rem.Spec.Plan
+	plan.Rollout.Mode, plan.Waves = mode, fixture.PlannedWaves(1, 2, 4)
+	plan.Waves[0].Approval = v1alpha1.ApprovalRequired
+	asked := metav1.NewMicroTime(planMade.Add(time.Hour))
+	rem.Status.Wave, rem.Status.HeldTime, rem.Status.Counts = 1, &asked, v1alpha1.TargetCounts{Done: 1, Pending: 6}
+	if mode == v1alpha1.RemediationManual {
+		by("bob", v1alpha1.DecisionApprove, 1)(rem)
+		rem.Status.ProposalDigest = "sha256:shown"
+		rem.Status.Approval = &v1alpha1.ApprovalRecord{Decision: v1alpha1.DecisionApprove, Approver: "bob"}
+	}
+	return rem
+}
+
+func TestAStepIsApprovedByAnAnswerOfItsOwn(t *testing.T) {
+	to := func(wave int32, decision v1alpha1.ApprovalDecision, digest string) func(*v1alpha1.Remediation) {
+		return func(rem *v1alpha1.Remediation) {
+			rem.Spec.Approval = &v1alpha1.PlanApproval{Decision: decision, Wave: wave, ProposalDigest: digest}
+			recorded.Requests(rem, v1alpha1.RequestRecord{User: "cid", Action: v1alpha1.RequestAction(decision),
+				RequestTime: metav1.NewTime(planMade.Add(2 * time.Hour)), Token: rem.Spec.Approval.Token()})
+		}
+	}
+	yes, no := v1alpha1.DecisionApprove, v1alpha1.DecisionReject
+	nothing := func(*v1alpha1.Remediation) {}
+	auto, manual := v1alpha1.RemediationAutomatic, v1alpha1.RemediationManual
+	for name, tc := range map[string]struct {
+		mode    v1alpha1.RemediationMode
+		answer  func(*v1alpha1.Remediation)
+		after   time.Duration
+		want    v1alpha1.ApprovalDecision
+		refused string
+		overdue bool
+		says    string
+	}{
+		"it waits in mode Automatic": {mode: auto, answer: nothing,
+			says: "1 wave of 3 fixed and soaked, 1 target fixed; 6 targets of policy p"},
+		"the answer to give names the wave": {mode: auto, answer: nothing,
+			says: `"approval":{"decision":"Approve","wave":1}`},
+		"the yes before the first wave is no answer": {mode: manual, answer: nothing, says: "6 targets of policy p"},
+		"a yes": {mode: auto, answer: to(1, yes, ""), want: yes, says: "approved by cid"},
+		"a yes in mode Manual": {mode: manual, answer: to(1, yes, "sha256:shown"), want: yes,
+			says: "approved by cid"},
+		"a no":                      {mode: manual, answer: to(1, no, ""), want: no, says: "rejected by cid"},
+		"an answer to a later wave": {mode: auto, answer: to(2, yes, ""), says: "6 targets of policy p"},
+		"a yes to other changes": {mode: manual, answer: to(1, yes, "sha256:other"),
+			refused: v1alpha1.ReasonProposalMismatch, says: "isn't the digest"},
+		"a digest where there is none": {mode: auto, answer: to(1, yes, "sha256:other"),
+			refused: v1alpha1.ReasonProposalMismatch, says: "leave it out"},
+		"an answer that admission didn't record isn't that of the first wave": {mode: manual,
+			answer:  func(rem *v1alpha1.Remediation) { rem.Spec.Approval.Wave = 1 },
+			refused: v1alpha1.ReasonApproverRefused, says: "admission hasn't recorded who answered"},
+		"the time counts from when the step was done": {mode: auto, answer: nothing,
+			after: time.Hour + v1alpha1.DefaultApprovalTimeout, says: "6 targets"},
+		"after it the step is overdue": {mode: auto, answer: nothing, overdue: true,
+			after: time.Hour + v1alpha1.DefaultApprovalTimeout + time.Second, says: "nobody has answered within"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rem := afterCanary(tc.mode)
+			tc.answer(rem)
+			var refused canary.Refusal
+			if answers(rem, 1) {
+				refused = take(rem, nil, canary.Asked{Policy: writtenByAnn()}, canary.Approvers{})
+			}
+			got := approvalOf(rem, refused, nil, "", canary.Approvers{}, planMade.Add(tc.after))
+			if !got.Needed || got.Decision != tc.want || got.Refused != tc.refused || got.Overdue != tc.overdue ||
+				!strings.Contains(got.Message, tc.says) {
+				t.Errorf("got %+v", got)
+			}
+			if taken := rem.Status.Approval; tc.want != "" && (taken.Wave != 1 || taken.Approver != "cid") {
+				t.Errorf("taken %+v", taken)
+			}
+		})
 	}
 }

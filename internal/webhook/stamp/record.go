@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -120,7 +121,9 @@ func ofApproval(before, after map[string]any) []ask {
 	if answer == nil || reflect.DeepEqual(before["approval"], after["approval"]) {
 		return nil
 	}
-	return []ask{{action: v1alpha1.RequestAction(text(answer, "decision")), reason: text(answer, "comment")}}
+	var given v1alpha1.PlanApproval
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(answer, &given) // the API server has checked the types
+	return []ask{{action: v1alpha1.RequestAction(given.Decision), reason: given.Comment, token: given.Token()}}
 }
 
 // ofOverride: whatever changes how a policy is overridden, or until when, is asked for by

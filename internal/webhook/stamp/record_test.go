@@ -179,7 +179,9 @@ func TestWhoAnswersIsOnRecord(t *testing.T) {
 	}{
 		"A yes, with its own reason": {tree{"reason": "paused for lunch"},
 			tree{"reason": "paused for lunch", "approval": yes}, record("Approve", "ann", "reason", "seen")},
-		"A no":                  {tree{}, tree{"approval": tree{"decision": "Reject"}}, record("Reject", "ann")},
+		"A no": {tree{}, tree{"approval": tree{"decision": "Reject"}}, record("Reject", "ann")},
+		"A yes to a step": {tree{"approval": yes}, tree{"approval": tree{"decision": "Approve", "wave": int64(2)}},
+			record("Approve", "ann", "token", "wave 2")},
 		"What was answered":     {tree{"approval": yes}, tree{"approval": yes}, ""},
 		"An answer, taken back": {tree{"approval": yes}, tree{}, ""},
 		"One with a resume": {tree{"desiredState": "Paused"}, tree{"approval": yes},
