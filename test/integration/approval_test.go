@@ -211,7 +211,7 @@ var _ = Describe("A plan in mode Manual", func() {
 			Expect(rem.Status.Counts.Done).To(BeEquivalentTo(3))
 			Expect(rem.Spec.Approval.ProposalDigest).To(Equal(rem.Status.ProposalDigest))
 			Expect(rem.Annotations[v1alpha1.AnnotationRequests]).To(
-				MatchRegexp(`^{"user":"bob","action":"Approve","time":"[^"]+"}$`))
+				MatchRegexp(`^{"user":"bob","action":"Approve","requestTime":"[^"]+"}$`))
 			Expect(*rem.Status.Approval).To(Equal(v1alpha1.ApprovalRecord{Decision: v1alpha1.DecisionApprove,
 				Approver: "bob", DecisionTime: metav1.NewMicroTime(rem.AnsweredBy().RequestTime.Time)}))
 			suite.AwaitEvent(ctx, "Approved", rem.Name, Equal("approved by bob"))
