@@ -16,7 +16,8 @@ import (
 // them.
 type people struct {
 	Manual  bool
-	Approve time.Duration // when a person says yes, in mode Manual
+	Step    bool          // the first step requires an approval
+	Approve time.Duration // when a person says yes, in mode Manual or after the step
 	Hold    bool          // onFailure
 	All     bool          // rollbackScope
 	Paused  []span
@@ -30,6 +31,9 @@ type people struct {
 func (p people) strategy(r *simStrategy) {
 	if p.Manual {
 		r.Mode = v1alpha1.RemediationManual
+	}
+	if p.Step {
+		approvalAfter(0)(r)
 	}
 	if p.Hold {
 		r.OnFailure = v1alpha1.FailureHold
@@ -155,8 +159,9 @@ func anyPeople() *rapid.Generator[people] {
 func steadyPeople() *rapid.Generator[people] {
 	return rapid.Custom(func(t *rapid.T) people {
 		return people{Abort: -1, Undo: rapid.SampledFrom([]time.Duration{0, 0, 3 * time.Hour}).Draw(t, "undone"),
-			Manual: rapid.IntRange(0, 3).Draw(t, "manual") == 0, Approve: durations(0, 7, 60).Draw(t, "approve"),
-			Hold: rapid.IntRange(0, 3).Draw(t, "hold") == 0, All: rapid.Bool().Draw(t, "all")}
+			Manual: rapid.IntRange(0, 3).Draw(t, "manual") == 0, Step: rapid.IntRange(0, 3).Draw(t, "step") == 0,
+			Approve: durations(0, 7, 60).Draw(t, "approve"),
+			Hold:    rapid.IntRange(0, 3).Draw(t, "hold") == 0, All: rapid.Bool().Draw(t, "all")}
 	})
 }
 
