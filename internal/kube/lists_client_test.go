@@ -22,7 +22,7 @@ import (
 func TestATypedClientReadsTheOthers(t *testing.T) {
 	const kind = "ClusterRegoPolicy"
 	bad :=
-		`{"apiVersion":"evenkeel.dev/v1alpha1","kind":"ClusterRegoPolicy","metadata":{"name":"bad"},"spec":{"remediation":{"soak":"a while"}},"status":{"revision":"r1"}}`
+		`{"apiVersion":"evenkeel.dev/v1alpha1","kind":"ClusterRegoPolicy","metadata":{"name":"bad"},"spec":{"title":["a while"]},"status":{"revision":"r1"}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		text := fmt.Sprintf(`{"apiVersion":"evenkeel.dev/v1alpha1","kind":"ClusterRegoPolicyList","items":[%s,%s]}`,

@@ -23,9 +23,8 @@ import (
 	"evenkeel.dev/evenkeel/test/fixture"
 )
 
-// ruleOfSoak is where the schema of policies holds what a soak may be.
-const ruleOfSoak = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/remediation/" +
-	"properties/soak/x-kubernetes-validations"
+// schemaOfDescription is where the definition of policies says that a description is text.
+const schemaOfDescription = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/description"
 
 // patchPolicyKind changes the definition of policies.
 func patchPolicyKind(ctx context.Context, patch string) {
@@ -51,17 +50,17 @@ func unchecked(ctx context.Context, store func()) {
 	Expect(suite.API.Get(ctx, client.ObjectKey{Name: "clusterregopolicies.evenkeel.dev"}, crd)).To(Succeed())
 	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	Expect(err).NotTo(HaveOccurred())
-	rules, _, err := unstructured.NestedSlice(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties",
-		"spec", "properties", "remediation",
-		"properties", "soak", "x-kubernetes-validations")
+	was, found, err := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties",
+		"spec", "properties", "description")
 	Expect(err).NotTo(HaveOccurred())
-	Expect(rules).NotTo(BeEmpty())
-	text, err := json.Marshal(rules)
+	Expect(found).To(BeTrue())
+	text, err := json.Marshal(was)
 	Expect(err).NotTo(HaveOccurred())
-	patchPolicyKind(ctx, `[{"op":"remove","path":"`+ruleOfSoak+`"}]`)
-	restore := func(ctx context.Context) {
-		patchPolicyKind(ctx, `[{"op":"add","path":"`+ruleOfSoak+`","value":`+string(text)+`}]`)
+	become := func(schema string) {
+		patchPolicyKind(ctx, `[{"op":"replace","path":"`+schemaOfDescription+`","value":`+schema+`}]`)
 	}
+	become(`{"x-kubernetes-preserve-unknown-fields":true}`)
+	restore := func(context.Context) { become(string(text)) }
 	DeferCleanup(restore)
 	store()
 	restore(ctx)
@@ -103,7 +102,7 @@ var _ = Describe("A policy that is stored and can't be read", func() {
 		delete(bad.Object, "status")
 		bad.SetGroupVersionKind(
 			schema.GroupVersionKind{Group: "evenkeel.dev", Version: "v1alpha1", Kind: "ClusterRegoPolicy"})
-		Expect(unstructured.SetNestedField(bad.Object, "a while", "spec", "remediation", "soak")).To(Succeed())
+		Expect(unstructured.SetNestedField(bad.Object, "a while", "spec", "description", "takes")).To(Succeed())
 		Expect(manager.Stop()).To(Succeed())
 		suite.CleanUp(bad.GetName())
 		unchecked(ctx, func() {
@@ -114,7 +113,7 @@ var _ = Describe("A policy that is stored and can't be read", func() {
 		other := bad.DeepCopy()
 		other.SetName(namespace + "-other")
 		Eventually(ctx, func() error { return suite.API.Create(ctx, other.DeepCopy(), client.DryRunAll) }).
-			Should(MatchError(ContainSubstring("soak must be a duration")))
+			Should(MatchError(ContainSubstring("spec.description in body must be of type string")))
 
 		By("finding the others in force, and it named")
 		Expect(manager.Start(ctx)).To(Succeed())
@@ -127,7 +126,7 @@ var _ = Describe("A policy that is stored and can't be read", func() {
 			g.Expect(bad.Object["status"]).To(
 				HaveKeyWithValue("conditions", ContainElement(And(HaveKeyWithValue("type", "Ready"),
 					HaveKeyWithValue("status", "False"), HaveKeyWithValue("reason", v1alpha1.ReasonInvalid),
-					HaveKeyWithValue("message", ContainSubstring("a while"))))))
+					HaveKeyWithValue("message", ContainSubstring("description"))))))
 		}).Should(Succeed())
 		Expect(bad.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationMalformed))
 		log, err := os.ReadFile(manager.Log())
@@ -143,7 +142,7 @@ var _ = Describe("A policy that is stored and can't be read", func() {
 
 		By("correcting it")
 		Expect(suite.API.Patch(ctx, bad,
-			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"remediation":{"soak":"1m"}}}`)))).To(Succeed())
+			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"description":"it is text again"}}`)))).To(Succeed())
 		inForce("-bad")
 		refuses("two")
 	})

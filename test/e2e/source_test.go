@@ -73,7 +73,9 @@ var _ = Describe("A policy source", func() {
 
 		commit := source.Replace(
 			rig.Files(rig.PolicyFiles(other, ns, "ugly"),
-				rig.PolicyFiles(ns, ns, "bad", "remediation: {mode: Automatic, soak: 1s}")))
+				rig.PolicyFiles(ns, ns, "bad", "remediation: {mode: Automatic, strategyRef: {name: "+ns+"}}"),
+				map[string]string{"policies/" + ns + "/strategy.yaml": "apiVersion: " + v1alpha1.GroupVersion.String() +
+					"\nkind: RemediationStrategy\nmetadata: {name: " + ns + "}\nspec:\n  steps: [{targets: 1, soak: 1s}]\n"}))
 		source.Ask(ctx)
 		source.AwaitCommit(ctx, commit)
 		Eventually(ctx, func() error {

@@ -94,7 +94,8 @@ var _ = Describe("Whoever has ever changed a policy", func() {
 		rem := refused(ctx, 2, map[string]client.Client{"ann": ann, "bob": bob})
 		Expect(rem.Spec.Plan.Policy.Author).To(Equal("bob"))
 		Expect(rem.Spec.Plan.Policy.Authors).To(Equal([]string{"ann", "bob"}))
-		Expect(rem.Status.Message).To(ContainSubstring("who hasn't written the policy (as ann, bob have)"))
+		Expect(rem.Status.Message).To(ContainSubstring(
+			"who hasn't written the policy, its template or its strategy (as admin, ann, bob have)"))
 		Expect(approve(ctx, cid, rem)).To(Succeed())
 		suite.AwaitPhase(ctx, policy, v1alpha1.PhaseSucceeded)
 	})

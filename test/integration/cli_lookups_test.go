@@ -21,8 +21,7 @@ var _ = Describe("A policy that looks other objects up and isn't applied yet", f
 			fixture.ConfigMap(other, "theirs")
 		mine.Data["state"], free.Data["state"], theirs.Data["state"] = namespace, namespace+"-free", namespace
 		suite.Create(ctx, mine, free, theirs)
-		policy := fixture.Policy(namespace, namespace, ownState, referring(v1alpha1.ReferencedKind{Kind: "ConfigMap"}),
-			fixture.Remediated(v1alpha1.RemediationDisabled))
+		policy := fixture.Policy(namespace, namespace, ownState, referring(v1alpha1.ReferencedKind{Kind: "ConfigMap"}))
 		file := fileOf(policy)
 
 		// found are the objects that each command finds, in the order of scan, plan and try.

@@ -220,7 +220,7 @@ var _ = Describe("The doctor and admission", Ordered, func() {
 				kept := hooks[:0]
 				for _, h := range hooks {
 					switch hook := h.(map[string]any); hook["name"] {
-					case "approvals.evenkeel.dev":
+					case "waivers.evenkeel.dev":
 					case "clusterregopolicies.evenkeel.dev":
 						hook["failurePolicy"] = "Ignore"
 						kept = append(kept, hook)
@@ -231,7 +231,7 @@ var _ = Describe("The doctor and admission", Ordered, func() {
 				Expect(unstructured.SetNestedSlice(configuration.Object, kept, "webhooks")).To(Succeed())
 			})
 			found, _ = doctor(ctx)
-			Expect(found).To(ContainElement(finds("webhooks", "fail", "lacks the entry approvals.evenkeel.dev")))
+			Expect(found).To(ContainElement(finds("webhooks", "fail", "lacks the entry waivers.evenkeel.dev")))
 			Expect(found).To(ContainElement(
 				finds("webhooks", "fail", "clusterregopolicies.evenkeel.dev has failurePolicy Ignore, not Fail")))
 

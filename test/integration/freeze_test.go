@@ -140,7 +140,7 @@ var _ = Describe("A window of kind Deny", func() {
 		}
 		wrong := fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, window("Perhaps")))
-		Expect(suite.API.Create(ctx, wrong)).To(MatchError(ContainSubstring(`supported values: "Allow", "Deny"`)))
+		Expect(suite.API.Create(ctx, fixture.StrategyOf(wrong))).To(MatchError(ContainSubstring(`supported values: "Allow", "Deny"`)))
 
 		suite.CreatePolicy(ctx, fixture.Policy(namespace, namespace, fixture.FixState,
 			fixture.Remediated(v1alpha1.RemediationAutomatic, window(v1alpha1.WindowDeny))))

@@ -79,7 +79,7 @@ var _ = Describe("A rollout by stages", func() {
 					}))
 			suite.CreatePolicy(ctx, policy)
 			suite.AwaitEvent(ctx, "RemediationNotPlanned", policy.Name,
-				ContainSubstring("canary.selector (objects with brave=yes) chooses none"))
+				ContainSubstring("steps[0].selector of the strategy (objects with brave=yes) chooses none"))
 			Expect(suite.Plans(ctx, policy.Name)).To(BeEmpty())
 			Expect(patchedObjects(namespace)).To(BeEmpty())
 

@@ -211,7 +211,7 @@ var _ = Describe("A strategy that policies share", func() {
 		inline := &unstructured.Unstructured{Object: map[string]any{"apiVersion": v1alpha1.GroupVersion.String(),
 			"kind": "ClusterRegoPolicy", "metadata": map[string]any{"name": name}, "spec": map[string]any{
 				"title": "t", "owner": "o", "rego": map[string]any{"main": fixture.FixState},
-				"match": map[string]any{"resources": []any{map[string]any{
+				"match": map[string]any{"kinds": []any{map[string]any{
 					"apiGroups": []any{""}, "kinds": []any{"ConfigMap"}}}},
 				"remediation": map[string]any{"mode": "DryRun", "canary": map[string]any{"size": int64(1)},
 					"windows":     []any{map[string]any{"schedule": "0 22 * * *", "duration": "8h"}},

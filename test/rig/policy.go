@@ -96,11 +96,17 @@ func (r *Rig) RemoveStrayPlans(ctx context.Context) {
 	}))
 }
 
-// UpdatePolicy changes a policy, again if somebody else wrote it meanwhile.
+// UpdatePolicy changes a policy, again if somebody else wrote it meanwhile. The strategy of fixture.Remediated is
+// created before.
 func (r *Rig) UpdatePolicy(ctx context.Context, p *v1alpha1.ClusterRegoPolicy,
 	change func(*v1alpha1.ClusterRegoPolicy)) {
 	GinkgoHelper()
-	Update(ctx, r.API, p, func() { change(p) })
+	Update(ctx, r.API, p, func() {
+		change(p)
+		if strategy := fixture.StrategyOf(p); strategy != nil {
+			Expect(client.IgnoreAlreadyExists(r.API.Create(ctx, strategy))).To(Succeed())
+		}
+	})
 }
 
 // UpdateStrategy changes the strategy that a policy follows, again if somebody else wrote it

@@ -34,8 +34,17 @@ enforce() {
   kubectl patch --local -f policy.yaml --type=merge -p "$2" -o yaml >patched.yaml
   until kubectl apply -f patched.yaml; do sleep 0.2; done
 }
-enforce security/privileged_containers '{"spec":{"remediation":{"mode":"Automatic","canary":{"soak":"1s"},"soak":"1s","progressDeadline":"1m"}}}'
-enforce security/host_namespaces '{"spec":{"remediation":{"mode":"Manual","canary":{"soak":"1s"},"soak":"1s"}}}'
+until kubectl apply -f - <<EOF
+apiVersion: evenkeel.dev/v1alpha1
+kind: RemediationStrategy
+metadata: {name: quick}
+spec:
+  steps: [{targets: 1, soak: 1s}]
+  progressDeadline: 1m
+EOF
+do sleep 0.2; done
+enforce security/privileged_containers '{"spec":{"remediation":{"mode":"Automatic","strategyRef":{"name":"quick"}}}}'
+enforce security/host_namespaces '{"spec":{"remediation":{"mode":"Manual","strategyRef":{"name":"quick"}}}}'
 until PLAN=$(kubectl get remediations -l evenkeel.dev/policy=$POLICY -o name | grep .); do sleep 0.2; done
 PLAN=${PLAN##*/}
 kubectl wait --for=condition=Complete remediation/$PLAN --timeout=90s
