@@ -39,6 +39,12 @@ func fileOf(p *v1alpha1.ClusterRegoPolicy) string {
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Spec: p.Spec}
 	text, err := yaml.Marshal(written)
 	Expect(err).NotTo(HaveOccurred())
+	if strategy := fixture.StrategyOf(p.DeepCopy()); strategy != nil {
+		strategy.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("RemediationStrategy"))
+		more, err := yaml.Marshal(strategy)
+		Expect(err).NotTo(HaveOccurred())
+		text = append(append(text, "---\n"...), more...)
+	}
 	file := filepath.Join(GinkgoT().TempDir(), p.Name+".yaml")
 	Expect(os.WriteFile(file, text, 0o600)).To(Succeed())
 	return file
