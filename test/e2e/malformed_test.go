@@ -56,11 +56,11 @@ func unchecked(ctx context.Context, store func()) {
 	Expect(found).To(BeTrue())
 	text, err := json.Marshal(was)
 	Expect(err).NotTo(HaveOccurred())
-	become := func(schema string) {
+	become := func(ctx context.Context, schema string) {
 		patchPolicyKind(ctx, `[{"op":"replace","path":"`+schemaOfDescription+`","value":`+schema+`}]`)
 	}
-	become(`{"x-kubernetes-preserve-unknown-fields":true}`)
-	restore := func(context.Context) { become(string(text)) }
+	become(ctx, `{"x-kubernetes-preserve-unknown-fields":true}`)
+	restore := func(ctx context.Context) { become(ctx, string(text)) }
 	DeferCleanup(restore)
 	store()
 	restore(ctx)
