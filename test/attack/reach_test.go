@@ -47,6 +47,9 @@ var _ = Describe("A user who may write policies and nothing else", func() {
 	write := func(ctx context.Context, p *v1alpha1.ClusterRegoPolicy) {
 		GinkgoHelper()
 		suite.CleanUp(p.Name)
+		if strategy := fixture.StrategyOf(p); strategy != nil { // an administrator's
+			suite.Create(ctx, strategy)
+		}
 		Eventually(ctx, func() error { return author.Create(ctx, p.DeepCopy()) }).Should(Succeed())
 	}
 
