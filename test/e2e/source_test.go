@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -74,8 +75,9 @@ var _ = Describe("A policy source", func() {
 		commit := source.Replace(
 			rig.Files(rig.PolicyFiles(other, ns, "ugly"),
 				rig.PolicyFiles(ns, ns, "bad", "remediation: {mode: Automatic, strategyRef: {name: "+ns+"}}"),
-				map[string]string{"policies/" + ns + "/strategy.yaml": "apiVersion: " + v1alpha1.GroupVersion.String() +
-					"\nkind: RemediationStrategy\nmetadata: {name: " + ns + "}\nspec:\n  steps: [{targets: 1, soak: 1s}]\n"}))
+				map[string]string{"policies/" + ns + "/strategy.yaml": strings.Join([]string{
+					"apiVersion: " + v1alpha1.GroupVersion.String(), "kind: RemediationStrategy",
+					"metadata: {name: " + ns + "}", "spec: {steps: [{targets: 1, soak: 1s}]}"}, "\n")}))
 		source.Ask(ctx)
 		source.AwaitCommit(ctx, commit)
 		Eventually(ctx, func() error {
