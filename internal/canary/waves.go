@@ -85,7 +85,7 @@ func Waves(total int, steps []v1alpha1.RolloutStep) ([]v1alpha1.PlannedWave, err
 		all = targets.all()
 		upTo := targets.of(int64(total))
 		if upTo <= covered {
-			if step.Approval != "" { // the targets before it must still be approved
+			if step.Approval != "" && len(waves) > 0 { // the targets before it must still be approved
 				waves[len(waves)-1].Approval = step.Approval
 			}
 			continue

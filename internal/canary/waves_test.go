@@ -251,6 +251,8 @@ func TestWavesKeepTheApprovalOfTheirStep(t *testing.T) {
 		"each step has its own": {total: 100, strategy: required(whole(1, "5%"), 1),
 			want: []bool{false, true, false}},
 		"one that adds nothing asks too": {total: 10, strategy: required(whole(1, "5%"), 1), want: []bool{true, false}},
+		"a stage without targets has nothing to approve": {
+			strategy: required(whole(1, "5%"), 0)},
 	} {
 		waves, err := canary.Waves(tc.total, tc.strategy.Steps)
 		if err != nil {
