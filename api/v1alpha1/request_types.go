@@ -123,8 +123,8 @@ func (r *RequestRecord) Line() string {
 const UnknownUser = "unknown: admission was bypassed"
 
 // LatestRequest is the latest of the requests, if it is one of the given actions;
-// any other that came later speaks of another state, and so may one that can't be read. of are
-// the actions that change the same thing.
+// nil if a later one changed the same thing, or can't be read. of are the actions that change
+// the same thing.
 func LatestRequest(requests []RequestRecord, want RequestAction, of ...RequestAction) *RequestRecord {
 	for i := len(requests) - 1; i >= 0; i-- {
 		switch r := &requests[i]; {

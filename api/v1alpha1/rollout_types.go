@@ -54,12 +54,12 @@ type PlannedRollout struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=10
 	Metrics []PlannedMetric `json:"metrics,omitempty"`
-	// healthRules tell the health of kinds.
+	// healthRules determine the health of kinds.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	HealthRules []PlannedHealthRule `json:"healthRules,omitempty"`
-	// unknownHealth says what happens to targets whose health nobody can tell.
+	// unknownHealth says what happens to targets whose health is unknown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	UnknownHealth UnknownHealth `json:"unknownHealth,omitempty"`
@@ -141,7 +141,7 @@ type PlannedWindow struct {
 
 // PlannedMetric is one question to Prometheus with the condition of its answer.
 type PlannedMetric struct {
-	// name tells the metric to people.
+	// name identifies the metric.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
@@ -166,7 +166,7 @@ type PlannedMetric struct {
 	FailureLimit int32 `json:"failureLimit,omitempty"`
 }
 
-// PlannedHealthRule tells the health of one kind by CEL expressions over its object.
+// PlannedHealthRule determines the health of one kind by CEL expressions over its object.
 type PlannedHealthRule struct {
 	// apiGroup is the kind's API group; empty for the core group.
 	// +optional

@@ -160,7 +160,7 @@ func reasonOf(problem *strategy.Problem) string {
 	return problem.Reason
 }
 
-// sooner is the shorter of two waits, of which either may be none.
+// sooner is the shorter of two waits; 0 or less means no wait.
 func sooner(wait, other time.Duration) time.Duration {
 	switch {
 	case wait <= 0:

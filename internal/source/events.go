@@ -50,7 +50,7 @@ func (c *Controller) announce(before, after *v1alpha1.PolicySource, seen observa
 	}
 }
 
-// announceDrift tells whoever looks at a policy or strategy why it isn't as they wrote it.
+// announceDrift explains, in an event of the policy or strategy, why it isn't as its author wrote it.
 func (c *Controller) announceDrift(src *v1alpha1.PolicySource, seen observation) {
 	for i, of := range append(seen.changed[:len(seen.changed):len(seen.changed)], seen.made...) {
 		if i == maxNames {

@@ -74,7 +74,7 @@ func orphans(src *v1alpha1.PolicySource, accepted bool) (why string, stay bool) 
 	return "", false
 }
 
-// prune removes objects; one that somebody has made anew meanwhile stays.
+// prune removes objects; one that was recreated meanwhile stays.
 func (a *applier) prune(ctx context.Context, objects []client.Object) error {
 	return all(objects, func(p client.Object) error {
 		err := a.client.Delete(ctx, p, client.Preconditions{UID: ptr.To(p.GetUID())})

@@ -35,7 +35,7 @@ func WarnOf(out io.Writer, tree directory.Tree, policies []directory.Located) {
 	}
 }
 
-// WarnOfStrategies tells which strategies the policies of a directory name that aren't in it: they may be in the
+// WarnOfStrategies reports strategies that policies name and that aren't in their directory: they may be in the
 // cluster.
 func WarnOfStrategies(out io.Writer, tree directory.Tree, policies []directory.Located,
 	strategies []directory.Strategy) {

@@ -48,7 +48,7 @@ func strategiesAmong(fsys fs.FS, at string, entries []fs.DirEntry, found *proble
 // strategiesOf reads the strategies of a YAML file, strictly. What else it holds isn't looked at.
 func strategiesOf(fsys fs.FS, at string, found *problems) ([]Strategy, error) {
 	if info, err := fs.Stat(fsys, at); err != nil || !info.Mode().IsRegular() || info.Size() > maxStrategyBytes {
-		return nil, nil //nolint:nilerr // a link to nothing has been told of
+		return nil, nil //nolint:nilerr // readTree reports a dangling link
 	}
 	text, err := fs.ReadFile(fsys, at)
 	if err != nil || !bytes.Contains(text, []byte(strategyKind)) {

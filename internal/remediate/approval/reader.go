@@ -26,7 +26,7 @@ import (
 type Reader struct {
 	reader client.Reader
 	clock  clock.PassiveClock
-	// approvers is what the cluster's administrator asks of whoever approves a plan.
+	// approvers is what the cluster's administrator requires of approvers.
 	approvers canary.Approvers
 }
 
@@ -65,9 +65,9 @@ func answers(rem *v1alpha1.Remediation, wave int32) bool {
 	return rem.Spec.Approval != nil && rem.Spec.Approval.Wave == wave
 }
 
-// take records a plan's answer in its status if it counts, or says why it doesn't. All
-// that admission has judged is judged again: an answer may have been given while
-// nobody looked, and the policy may have another author since. Nobody can approve what isn't known yet.
+// take records a plan's answer in its status if it counts, or says why it doesn't. It
+// repeats all checks of admission: the answer may have bypassed admission, and the policy may have
+// another author since. An approval counts only once the changes are known.
 func take(rem *v1alpha1.Remediation, proposal *preview.Proposal, of canary.Asked, by canary.Approvers) canary.Refusal {
 	given, asked, approver := rem.Spec.Approval, rem.AnsweredBy(), ""
 	if asked != nil {

@@ -54,7 +54,7 @@ func Asks(r *policy.Request, action v1alpha1.RequestAction) (reason string, asks
 	return "", false
 }
 
-// recorded says whether a record is the one before with what is asked for, in the name of whoever asks.
+// recorded reports whether a record is the one before plus these requests, in the name of the user who makes them.
 func recorded(was, is string, asks []ask, r *policy.Request) bool {
 	records := v1alpha1.Requests(&metav1.ObjectMeta{
 		Annotations: map[string]string{v1alpha1.AnnotationRequests: is}})

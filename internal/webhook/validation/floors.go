@@ -13,8 +13,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/limits"
 )
 
-// beyondFloors warns whoever writes a policy of what it and its strategy ask for and won't
-// get, as far as that can be told without knowing how many targets its plans will have.
+// beyondFloors warns the author of a policy of settings that the administrator's limits reduce, as far as
+// that is known without the number of targets.
 func beyondFloors(asked *v1alpha1.PolicyRemediation, s *v1alpha1.RemediationStrategySpec,
 	floors *limits.Floors) []string {
 	if asked.Mode == v1alpha1.RemediationDisabled {

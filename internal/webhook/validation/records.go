@@ -29,7 +29,7 @@ type RecordsHandler struct {
 	serving.Base
 	// Reader reads policies and strategies past every cache.
 	Reader client.Reader
-	// Approvers is what the cluster's administrator asks of whoever approves a plan.
+	// Approvers is what the cluster's administrator requires of approvers.
 	Approvers canary.Approvers
 }
 
